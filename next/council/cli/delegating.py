@@ -5,7 +5,7 @@ from __future__ import annotations
 from council.app import App
 from council.cli.printing import Said
 from council.cli.values import Given, content, pairs, text_of
-from council.councils.service import who
+from council.councils.service import person, who
 from council.delegation import service
 from council.kernel import codec
 from council.kernel.errors import Invalid, Usage
@@ -18,7 +18,7 @@ _MOST = 256 * 1024  # bytes of a schema
 def message(app: App, given: Given) -> Said:
     """Leave a message in an agent's inbox."""
     made = service.message(
-        app, text_of(app, given.text, given.file), who(app, given.as_), _target(given),
+        app, text_of(app, given.text, given.file), person(app, given.as_), _target(given),
         **_common(given), priority=given.priority or "P1",
     )  # fmt: skip
     text = f"{made['toAgentId']} finds it in its inbox: {made['messageId']}"
@@ -40,7 +40,7 @@ def call(app: App, given: Given) -> Said:
             raise Invalid("bad-schema", what, "give a JSON schema") from None
     text = text_of(app, given.text, given.file)
     of: dict[str, Any] = {**_common(given), "limits": limits, "schema": schema}
-    made = service.call(app, text, who(app, given.as_), _target(given), **of)
+    made = service.call(app, text, person(app, given.as_), _target(given), **of)
     fault, notes = made.get("error", {}), list[str]()
     if made["truncated"]:
         whole = f"council artifact fetch {made['artifacts'][0]}"

@@ -14,14 +14,10 @@ TIMED_OUT = 7
 
 def agent_join(app: App, given: Given) -> Said:
     """Give an agent a protocol id."""
-    words = (
-        given.who.casefold(),
-        given.role or "worker",
-        given.caps,
-        given.max_depth or 4,
-        given.group,
-    )
-    result = service.join(app, *words)
+    if not (who := given.who or given.as_):
+        raise Usage("usage", "which agent joins?", "council agent join ID --caps web_search")
+    role, depth = given.role or "worker", given.max_depth or 4
+    result = service.join(app, who.casefold(), role, given.caps, depth, given.group)
     text = f"{result['agent']} is {result['id']}: {', '.join(result['caps']) or 'no capabilities'}"
     return Said(data=result, text=text)
 

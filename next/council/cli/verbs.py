@@ -85,7 +85,7 @@ def wait(app: App, given: Given) -> Said:
 def say(app: App, given: Given) -> Said:
     """Tell the participants something as a person, or rate minutes."""
     by = service.person(app, given.as_)
-    if given.stars is None:
+    if given.stars in (None, ""):
         text = text_of(app, given.message, given.file)
         kind = app.other(given.to if not given.name else "")
         if kind and kind.name == "room":
@@ -97,7 +97,8 @@ def say(app: App, given: Given) -> Said:
             from council.tasks import service as tasks  # late: as below
 
             if taken := tasks.say(app, given.to, text, by):
-                return Said(data=taken, text=f"{given.to}: {taken['outcome']}")
+                words = f"{given.to}: recorded; understood: {taken['understood']}"
+                return Said(data=taken, text=words)
         done = service.say(app, given.name, text, given.to, by, given.key)
         return Said(data=done, more={done["outcome"]: True})
     from council.archive import minutes  # late: only here

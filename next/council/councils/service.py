@@ -14,8 +14,8 @@ from council.councils.hearing import Stated as Stated
 from council.councils.model import Event, Heard, State
 from council.councils.opening import Opening as Opening
 from council.councils.views import fields, place, transition, understood
-from council.kernel import ids
-from council.kernel.errors import NotFound, Refused, Usage
+from council.kernel import files, ids
+from council.kernel.errors import NotFound, Refusal, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -178,7 +178,11 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         after: dict[str, Any] = {"outcome": "checked", "minutes": "", "woken": []}
         moved = None
     else:
-        change, after = _change(app, name, decide, agent)
+        try:
+            change, after = _change(app, name, decide, agent)
+        except Refusal as refusal:
+            _keep_refused(app, before, agent, text, refusal)
+            raise
         events, moved = change.events, transition(change.state, change.events)
         after["outcome"] = decisions.outcome_of(events)
     made = next((one for one in events if one.get("agent") == agent and "text" in one), {})
@@ -193,6 +197,18 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         "faults": [one.to_json() for one in said.heard.faults],
         **{"askedAgain": is_asked, "question": said.question if is_asked else ""},
     }
+
+
+def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusal) -> None:
+    """Put an answer that is refused in its author's folder."""
+    folder = f"{app.root}/memory/agents/{agent}/tasks"
+    if text and ids.is_name(agent) and os.path.isdir(folder):
+        whole = f"{state.name} ({state.conversation_id}): {refusal.message}\n\n{text}\n"
+        path = f"{folder}/refused-{ids.digest(text)[:8]}.md"
+        try:
+            files.replace(path, whole.encode("utf-8", "replace"))
+        except OSError:
+            return  # the refusal is what its author has to see
 
 
 def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:

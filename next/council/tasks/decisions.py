@@ -248,14 +248,8 @@ def reply(state: Context, ident: str, text: str, now: datetime) -> list[Event]:
     task, play = state.tasks.get(ident), Play(state, now)
     if task is None or not task.question:
         raise NotFound("nothing-asked", f"nothing is asked in {state.name}", "council status")
-    word, options = data.fitted(text, 180), [one.casefold() for one in task.options]
-    number = word.casefold().removeprefix("opt")
-    chosen = options.index(number) + 1 if number in options else 0
-    chosen = int(number) if options and number.isdecimal() else chosen
-    if chosen > len(options) or (number == "0" and options):
-        offers = ", ".join(f"{at} {one}" for at, one in enumerate(task.options, 1))
-        raise Invalid("no-option", f"there is no option {word[:20]}", f"there are: {offers}")
-    answer = f"answer={task.options[chosen - 1] if chosen else word}"
+    chosen, words = understood(task.options, text)
+    answer = f"answer={words}"
     said = f"choice=opt{chosen}" if chosen else answer
     user = Message(sender="User", receiver="O1", kind="C", data=said, task=ident, state=RUNNING)
     play.add("task.told", message=user.copy(priority=task.priority))
@@ -263,6 +257,23 @@ def reply(state: Context, ident: str, text: str, now: datetime) -> list[Event]:
         message = to_worker(state, hop, "C", answer)
         play.add("task.told", message=message, hop=hop.number, text=text)
     return play.events
+
+
+def understood(options: list[str], text: str) -> tuple[int, str]:
+    """Return the number of the option that a person means, and its words; 0 and a text for none.
+
+    The words of an option go before its number: of the options 2 and 1 the answer 1 is the second.
+    """
+    word, known = data.fitted(text, 180), [one.casefold() for one in options]
+    number = word.casefold().removeprefix("opt")
+    if word.casefold() in known:
+        return known.index(word.casefold()) + 1, options[known.index(word.casefold())]
+    if options and number.isdecimal():
+        if not 0 < int(number) <= len(options):
+            offers = ", ".join(f"{at} {one}" for at, one in enumerate(options, 1))
+            raise Invalid("no-option", f"there is no option {word[:20]}", f"there are: {offers}")
+        return int(number), options[int(number) - 1]
+    return 0, word
 
 
 def cancel(state: Context, ident: str, why: str, now: datetime) -> list[Event]:

@@ -173,13 +173,17 @@ def _named(app: App, which: str) -> tuple[str, str]:
 
 def say(app: App, to: str, text: str, by: str) -> Result | None:
     """Answer what a task asks a person; None where `to` names none."""
-    name, task = _named(app, to)
+    (name, task), words = _named(app, to), ""
 
     def decide(play: Play) -> None:
+        nonlocal words
         asked = task or next(iter(play.state.pending()), "")
         play.take(decisions.reply(play.state, asked, text, app.now))
+        words = decisions.understood(play.state.tasks[asked].options, text)[1]
 
-    return {**_change(app, name, decide, by), "outcome": "recorded"} if name else None
+    if not name:
+        return None
+    return {**_change(app, name, decide, by), "outcome": "recorded", "understood": words}
 
 
 def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
