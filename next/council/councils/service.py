@@ -163,7 +163,10 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         nonlocal said, before
         before, now = state, state.rounds[-1] if state.rounds else None
         origin, mark = _origin(app, state, agent), stated.mark or app.env.get("COUNCIL_ROUND", "")
-        if agent in state.participants or (now and agent in now.order):
+        known = [e.heard for e in state.entries if e.agent == agent and e.text == text]
+        if known and not (stated.amend or (now and agent in now.asked)):  # it was read before
+            said = hearing.Understood(text=text, heard=known[-1])
+        elif agent in state.participants or (now and agent in now.order):
             said = hearing.heard(state, agent, text, stated)
         if now and not mark and stated.only == model.kind_of(state.phase):
             mark = now.mark  # no other round can be meant
