@@ -218,15 +218,15 @@ class App:
             return which
         word = "" if which == DEFAULT else " ".join(which.split()).casefold()
         names = self.conversations()
-        found = [name for name in names if name.startswith(word)]
-        if word and not found:
+        if word:
             from council.archive import minutes  # late: most names are exact
 
             if any(
                 which in (row.get("name"), row["conversation"]) for row in minutes.rows(self.root)
             ):
                 raise NotFound("over", f"{which} is over", f"read it: council show {which}")
-            found = [name for name in names if self._is_about(name, word)]
+        found = [name for name in names if name.startswith(word)]
+        found = found or [name for name in names if word and self._is_about(name, word)]
         if len(found) == 1:
             return found[0]
         if found:

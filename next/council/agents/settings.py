@@ -199,7 +199,7 @@ def load(root: str) -> Settings:
     except Refusal as error:
         if last is None:
             raise
-        last.fault = f"{error.message}; the last readable settings are in force ({error.hint})"
+        last.fault = f"{error.message}; the last readable settings are in force"
         return last
     row = {"version": __version__, "text": (data or b"").decode(), "settings": made.to_json()}
     try:

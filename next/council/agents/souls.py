@@ -101,7 +101,7 @@ def write(root: str, made: Soul) -> None:
     post = frontmatter.Post(made.persona)
     post.metadata = {key: value for key, value in facts.items() if value not in ("", [])}
     os.makedirs(f"{root}/{FOLDER}/{made.id}", exist_ok=True)
-    text = frontmatter.dumps(post, sort_keys=False, width=1 << 20) + "\n"
+    text = frontmatter.dumps(post, sort_keys=False, width=1 << 20, allow_unicode=True) + "\n"
     files.replace(f"{root}/{where}", text.encode("utf-8", "replace"))
 
 

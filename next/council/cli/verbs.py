@@ -103,7 +103,7 @@ def say(app: App, given: Given) -> Said:
         return Said(data=done, more={done["outcome"]: True})
     from council.archive import minutes  # late: only here
 
-    if not (which := given.message or given.to or given.name):
+    if not (which := given.to or given.name or given.message):
         raise Usage("usage", "no minutes are named", "council say NAME --stars 4")
     path = minutes.find(app.root, which)["path"]
     ratings = minutes.rate(path, given.stars, by)
@@ -140,6 +140,15 @@ def heartbeat(app: App, given: Given) -> Said:
     report = clock.beat(app, only, given.dry_run)
     errors = [f"{one['name']}: {one['message']} ({one['hint']})" for one in report["errors"]]
     word = given.reply_token if not (report["changed"] or errors) else ""
-    more = {"idle": not (errors or any(report[one.place_in_report] for one in app.kinds))}
+    more: dict[str, Any] = {
+        one.place_in_report: [row for row in report[one.place_in_report] if _is_news(row)]
+        for one in app.kinds
+    }
+    more["idle"] = not (errors or any(more.values()))
     code = 3 if errors else 0 if in_time else _TIMED_OUT
     return Said(data=report, text=word, more=more, notes=errors, code=code)
+
+
+def _is_news(row: dict[str, Any]) -> bool:
+    """Return whether a heartbeat did something for a document, or could not."""
+    return bool(row["changed"] or row["waiting"])

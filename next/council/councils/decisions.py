@@ -211,7 +211,8 @@ def resume(state: State, *, at: datetime, more: timedelta | None = None) -> list
     if state.paused_at and until:
         until = times.later(until, at - times.instant(state.paused_at))
     until = until if more is None else times.later(max(until, now), more)
-    made = _decided(state, "resumed", at, timeoutAt=until or None, pausedAt=None)
+    word = "resumed" if state.paused_at else "extended"
+    made = _decided(state, word, at, timeoutAt=until or None, pausedAt=None)
     return made if state.paused_at or more is not None else []
 
 

@@ -263,7 +263,8 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
         elif seconds is not None and time.monotonic() >= ends:
             outcome = outcome or "timeout"
         if outcome:
-            return {**place(state), "agent": agent, "minutes": state.minutes, "outcome": outcome}
+            minutes = state.minutes and f"{app.root}/{state.minutes}"
+            return {**place(state), "agent": agent, "minutes": minutes, "outcome": outcome}
         if agent not in (state.config.synthesizer, state.config.coordinator):
             decisions.member(state, agent)
         time.sleep(POLL)

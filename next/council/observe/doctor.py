@@ -52,9 +52,8 @@ def check(app: App, which: str = "") -> dict[str, Any]:
             notices.append(f"{ident} {words}")
         for line in document.history():
             for event in [one for one in line.events if one["type"] == "kept"]:
-                path = status.problem(name, "kept", file=event["file"])["what"].rpartition(" ")[2]
                 into = findings if line.rev > known else notices
-                into.append(f"an edit was not used: {event['why']}; see {path}")
+                into.append(status.problem(name, "kept", **event)["what"])
     except Refusal as error:
         findings.append(f"{error.message} ({error.hint})")
     return {"name": name, "ok": not findings, "findings": findings, "notices": notices}

@@ -5,8 +5,8 @@ Everything follows from the states; a conversation that cannot be read is a prob
 
 from __future__ import annotations
 
-from council.councils import evolution, model, rules, words
-from council.kernel import times
+from council.councils import evolution, model, rules, sight, words
+from council.kernel import files, times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ AHEAD = timedelta(minutes=5)
 Problem = dict[str, str]
 
 
-def problem(where: str, key: str, **values: Any) -> Problem:
+def problem(where: str, key: str, /, **values: Any) -> Problem:
     """Return one row of `problems` from `texts/problems.txt`; its code is the key or `code`."""
     what, _, fix = words.load("texts/problems.txt")[key].partition(" | ")
     told = {"name": where, **values}
@@ -85,6 +85,10 @@ def row(app: App, state: model.State) -> dict[str, Any]:
     owing, hands = rules.asked(state), ("owes an answer", "answers by hand")
     doing = dict.fromkeys(state.rounds[-1].absent if state.rounds else (), "absent")
     doing |= {ident: hands[by_hand(app, state, ident)] for ident in owing}
+    later = evolution.waiting(state)
+    for ident, one in state.participants.items():
+        if one.status == model.WAITING and ident not in doing:
+            doing[ident] = "its turn comes later" if ident in later else "not asked now"
     for ident, run in runs.items():
         doing[ident] = f"running for {times.spoken(app.now - times.instant(run.at))}"
     return {
@@ -95,8 +99,8 @@ def row(app: App, state: model.State) -> dict[str, Any]:
             ident: {"status": one.status, "doing": doing.get(ident, "")}
             for ident, one in state.participants.items()
         },
-        **{"waiting": owing, "running": sorted(runs)},
-        "queued": [one for one in evolution.waiting(state) if owing and one not in owing],
+        **{"waiting": owing, "running": sorted(runs), "approval": sight.signing(state)},
+        "queued": [one for one in later if owing and one not in owing],
         "failures": {run.agent: run.code for run in _failed(state)},
     }
 
@@ -132,8 +136,12 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
             way = problem(name, "not-started", agent=agent)
         ways += [way] if way and way not in ways else []
     yield from ways
-    for file in state.kept_aside:
-        yield problem(name, "kept", file=file)
+    folder = app.conversation(name).folder
+    there = files.names(f"{folder}/conflicts") if state.kept_aside else ()
+    for line in app.conversation(name).history() if there else ():
+        for event in [one for one in line.events if one["type"] == "kept"]:
+            if event["file"] in there:  # who has used its words deletes it
+                yield problem(name, "kept", **event)
     if state.created_at > times.text(app.now + AHEAD):
         yield problem(name, "ahead", at=state.created_at)
     deadline = "" if state.paused_at or state.ended_at else state.timeout_at

@@ -132,7 +132,7 @@ class KindRow:
 
     def logged(self, event: Event) -> str:
         """Return an event as one line of `log`."""
-        keys = ("author", "agent", "fromAgentId", "toAgentId", "code", "status", "reason", "mode")
-        words = [str(event[key]) for key in keys if event.get(key)]
+        keys = "author agent fromAgentId toAgentId code status reason mode timeoutAt file why"
+        words = [str(event[key]) for key in keys.split() if event.get(key)]
         words += [cut(str(event[key]), 60) for key in ("content", "message") if event.get(key)]
         return ": ".join(filter(None, (event["type"], ", ".join(words))))

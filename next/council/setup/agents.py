@@ -57,6 +57,7 @@ def shown(agent: settings.AgentSettings) -> dict[str, Any]:
     """Return an agent as lists show it."""
     facts = {key: getattr(agent, key) for key in SHOWN}
     facts |= {"accounts": [], "discordUserId": "", "protocolId": ""}
+    facts["program"] = agent.preset or os.path.basename(next(iter(agent.argv), "")) or agent.driver
     return {"agentId": agent.id, "agentName": agent.name, **facts}
 
 

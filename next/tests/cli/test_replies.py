@@ -29,7 +29,7 @@ PLAY = [
     ("log --format json", 0, '"type":"answered"'),
     ("check", 0, "k: well formed"),
     ("doctor", 0, "✓ agent      ada answers by hand"),
-    ("heartbeat", 0, "k: COLLECT, round 1"),
+    ("heartbeat", 0, "Nothing was due."),
     ("context --as bea", 0, "Tea?"),
     ("wait --as bea", 0, "bea: your turn in COLLECT, round 1 of k"),
     ("wait --as ada --timeout 1s", 7, "ada: not your turn yet"),

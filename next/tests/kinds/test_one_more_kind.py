@@ -16,7 +16,7 @@ from council.runs import heartbeat, supervisor, work
 from council.runs.kinds import KindRow
 from council.setup import init
 
-NOW = datetime(2026, 11, 28, 9, tzinfo=UTC)
+NOW = datetime(2126, 11, 28, 9, tzinfo=UTC)  # a run that began long ago would be late
 
 
 class Errand(Record):

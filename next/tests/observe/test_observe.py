@@ -65,6 +65,9 @@ def test_status_says_who_owes_an_answer_and_what_each_does(ws):
 )
 def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words):
     ws.add("k", *happened) if happened else None
+    folder = ws.app.conversation("k").folder + "/conflicts"
+    os.makedirs(folder)
+    open(f"{folder}/ab.md", "w").close()
     found = status.status(ws.at(minutes))["problems"]
     found = [one for one in found if one["code"] != "not-started"]
     if code is None:
@@ -74,6 +77,9 @@ def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words)
     assert words in found[0]["what"] and found[0]["fix"]
     assert words in printing.text(printing.Said(data=status.status(ws.app), reply="status"))
     assert found[0]["what"] in [one["what"] for one in explain.explain(ws.app, "k")["hindrances"]]
+    os.remove(f"{folder}/ab.md")
+    left = [one["code"] for one in status.status(ws.at(minutes))["problems"]]
+    assert "kept" not in left
 
 
 def test_ceilings_are_named_while_somebody_is_waited_for(ws):
