@@ -13,7 +13,7 @@ from council.kernel.times import datetime
 from council.tasks import course
 from council.tasks.evolution import evolve
 from council.tasks.model import CANCELLED, DONE, FAILED, OPEN, RUNNING, Context, Event, Hop
-from council.tasks.selection import FULL, named_in, select
+from council.tasks.selection import named_in, select
 from council.tasks.wire import data, lines, tables
 from council.tasks.wire.conversion import line_of
 from council.tasks.wire.model import Message
@@ -104,23 +104,6 @@ def again(play: Play, hop: Hop, worker: str, budget: int | None, **pairs: str) -
     send(play, message, after=hop.number, **more)
 
 
-def known(state: Context) -> course.Course:
-    """Return what is known when a message arrives."""
-    workers, hops = state.workers, state.hops.values()
-    return course.Course(
-        agents={key: {"caps": one.caps, "maxDepth": one.max_depth} for key, one in workers.items()},
-        down=state.down,
-        busy=[key for key, one in workers.items() if one.load >= FULL],
-        states={f"{key} -": one.state for key, one in state.tasks.items()}
-        | {f"{one.task} {one.worker}": one.state for one in hops},
-        asked={key: one.questions for key, one in state.tasks.items()},
-        contexts=[state.name],
-        messages=[f"M{number}" for number in state.lines],
-        fields=list(state.fields),
-        keys=list(state.keys),
-    )
-
-
 def expected(state: Context, hop: Hop) -> lines.Expected:
     """Return what a line of the worker of a hop has to answer."""
     asked = to_worker(state, hop, "R", "-", number=hop.asked, context=state.name)
@@ -165,7 +148,7 @@ def strange(state: Context, hop: Hop, message: Message) -> str:
     if message.kind not in "SECUXAH":
         return "E14"
     own = message.copy(task=hop.task, state=_ENDS.get(message.kind, RUNNING))
-    code = course.judge(own, known(state)) if message.kind in "SECU" else ""
+    code = course.judge(own, state) if message.kind in "SECU" else ""
     return "" if code == "E18" else code
 
 
@@ -225,7 +208,7 @@ def _hand_on(play: Play, hop: Hop, message: Message) -> None:
     own = {"task": hop.task, "depth": max(message.depth, hop.depth + 1), "state": RUNNING}
     own |= {"budget": part, "priority": state.tasks[hop.task].priority}
     target, number = state.workers.get(message.receiver), hop.number
-    code = course.judge(message.copy(**own), known(state)) if target else "E41"
+    code = course.judge(message.copy(**own), state) if target else "E41"
     if not code and most is not None and (part or 0) > most:
         code = "E17"
     if target and not code:

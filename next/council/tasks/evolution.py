@@ -9,7 +9,7 @@ from council.kernel.times import timedelta
 from council.runs import work
 from council.tasks import model as m
 from council.tasks.model import Context, Event, Hop, Task
-from council.tasks.wire.conversion import message_of
+from council.tasks.wire.conversion import known
 from council.tasks.wire.model import Message
 
 _TYPES = "opened known valued warned closed"
@@ -29,7 +29,7 @@ def evolve(state: Context, event: Event) -> None:
     if kind[:8] == "context.":
         _of_context(state, kind[8:], event)
     elif "line" in event:
-        message = message_of(event["line"])
+        message = known(event["line"])
         state.count = max(state.count, message.number)
         state.lines[str(message.number)] = event["line"]
         while len(state.lines) > m.MOST_LINES:

@@ -7,7 +7,7 @@ from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.tasks.model import Context, Hop
 from council.tasks.wire import data, tables
-from council.tasks.wire.conversion import line_of, message_of
+from council.tasks.wire.conversion import known, line_of
 
 if TYPE_CHECKING:
     from council.app import App
@@ -40,7 +40,7 @@ def prompt(app: App, kind: str, ident: str, state: Context, **more: Any) -> str:
 def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
     """Return what the worker of a hop is told: the task, what was said, the line to act on."""
     own = state.workers.get(hop.worker, Worker(agent_id=hop.agent))
-    lines = {int(number): message_of(line) for number, line in state.lines.items()}
+    lines = {int(number): known(line) for number, line in state.lines.items()}
     results = {one.number: one.result for one in state.children(hop)}
     said: Rows = [
         {"of": f"M{number} {one.sender}>{one.receiver} {one.kind}", "text": one.data}

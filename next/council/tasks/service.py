@@ -207,7 +207,7 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
             used = [one.rpartition(":")[0].upper() for one in auths]
             reason = signing.verify(line, key, used)[0]
             _judge("E90" * (reason != "valid"), f": auth is {reason}")
-        _judge(course.judge(message.copy(context=""), decisions.known(state)))
+        _judge(course.judge(message, state))
         _check_sender(app, state, message, agent)
         _played(play, message)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from council.kernel.errors import Invalid, Refused, Usage
-from council.kernel.record import Any, Record
+from council.kernel.record import Record
 from council.tasks.wire import tables
 from council.tasks.wire.model import Message, Parsed
 from council.tasks.wire.parsing import parse
@@ -22,8 +22,6 @@ _UNUSED = {"pri": "-", "state": "-", "err": "-", "depth": "0", "ctx": "-", "budg
 _LOSSES = ("ROUTE", "TYPE", "TID", "PRI", "STATE", "ERR", "DEPTH", "CTX", "BUDGET", "AUTH", "TRACE")
 # What the messages of one conversation share; everything else belongs to one message.
 _SHARED = ("task", "tid", "pri", "depth", "ctx", "budget")
-_NAMES = {"sender": "from", "receiver": "to", "kind": "type", "task": "task", "priority": "pri"}
-_NAMES |= {"state": "state", "code": "err", "context": "ctx", "data": "data"}
 
 
 class Converted(Record):
@@ -164,13 +162,20 @@ def _restored(
 def message_of(line: str | Parsed) -> Message:
     """Return what a line of any version says; raise Invalid or Refused where it is no V5."""
     parsed = (line if isinstance(line, Parsed) else parse(line)).sound()
-    values = opened(parsed if parsed.version == "V5" else parse(convert(parsed, "V5").text, "V5"))
-    texts: dict[str, Any] = {own: values[name] for own, name in _NAMES.items()}
-    texts = {own: "" if one == "-" and own != "data" else one for own, one in texts.items()}
-    texts |= {own: canonical(texts[own]) for own in ("sender", "receiver", "task")}
-    budget = None if values["budget"] == "-" else int(values["budget"][1:])
-    depth = int(values["depth"].replace("-", "0"))
-    return Message(number=int(values["msg"][1:]), depth=depth, budget=budget, **texts)
+    parsed = parsed if parsed.version == "V5" else parse(convert(parsed, "V5").text, "V5")
+    return known(written(opened(parsed), "V5"))
+
+
+def known(line: str) -> Message:
+    """Return what a line that `line_of` or `written` made says; it is not checked again."""
+    *segments, text = line.split("|")
+    number, route, kind, *rest, depth, context, budget = ("" if s == "-" else s for s in segments)
+    (sender, _, receiver), (task, priority, state, code) = route.partition(">"), rest
+    return Message(
+        number=int(number[1:]), sender=sender, receiver=receiver, kind=kind, task=task,
+        priority=priority, state=state, code=code, depth=int(depth or 0), context=context,
+        budget=int(budget[1:]) if budget else None, data=text,
+    )  # fmt: skip
 
 
 def line_of(message: Message, version: str = "V5") -> str:
@@ -178,9 +183,9 @@ def line_of(message: Message, version: str = "V5") -> str:
 
     Raises Invalid where the values make no valid message, Refused where it has no place for it.
     """
-    values = {name: str(getattr(message, own) or "-") for own, name in _NAMES.items()}
-    values |= {"msg": f"M{message.number}", "depth": str(message.depth)}
-    values |= {"ctx": message.context or "S0"}
-    values["budget"] = "-" if message.budget is None else f"B{min(message.budget, 9999)}"
-    parsed = parse(written(values, "V5"), "V5").sound()
+    one, budget = message, message.budget
+    segments = [f"M{one.number}", f"{one.sender}>{one.receiver}", one.kind, one.task, one.priority]
+    segments += [one.state, one.code, str(one.depth), one.context or "S0"]
+    segments += ["-" if budget is None else f"B{min(budget, 9999)}", one.data]
+    parsed = parse("|".join(segment or "-" for segment in segments), "V5").sound()
     return parsed.text if version == "V5" else convert(parsed, version, lossy=True).text

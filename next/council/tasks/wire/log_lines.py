@@ -11,13 +11,13 @@ from council.tasks.wire.model import Message
 _SUMMARY_CHARS = 60
 
 
-def log_line(message: Message, at: datetime, *, warned: bool = False) -> str:
-    """Return the line that logs a message; `warned`: its reading gave warnings.
+def log_line(message: Message, at: datetime) -> str:
+    """Return the line that logs a message.
 
-    TS is the second of the UTC day. E90 to E99 are ERROR, other codes and warnings WARN (PR-587).
+    TS is the second of the UTC day. E90 to E99 are ERROR, other codes WARN (PR-587).
     """
     seconds, code = int(at.timestamp()) % 86_400, message.code.replace("E00", "")
-    level = "WARN" if code or warned or message.kind == "E" else "INFO"
+    level = "WARN" if code or message.kind == "E" else "INFO"
     level = "ERROR" if code[:2] == "E9" else level
     rest = f"{short_line(message)} {message.code or '-'} {summary(message.data)}"
     return f"[{seconds:05}] [{level}] {rest}"
