@@ -137,6 +137,7 @@ def _answered(state: Context, event: Event, hop: Hop, message: Message) -> None:
 
 def _act(state: Context, hop: Hop, message: Message, at: str) -> None:
     """Let a worker act on a message, once all have answered to whom it handed its task on."""
-    waits = any(one.state in m.OPEN for one in state.children(hop))
+    is_new = hop.number == message.number  # nobody has it from this hop yet
+    waits = not is_new and any(one.state in m.OPEN for one in state.children(hop))
     hop.asked, hop.refusal = 0 if waits else message.number, ""
     hop.until = times.later(at, timedelta(seconds=state.rules.reply_timeout))

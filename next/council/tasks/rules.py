@@ -36,10 +36,13 @@ def due(state: Context, now: datetime) -> list[Event]:
         if hop.failing and hop.state not in OPEN:
             _follow(play, hop)
             return play.events
+    hops: dict[str, list[Hop]] = {}
+    for hop in play.state.hops.values():
+        hops.setdefault(hop.task, []).extend([] if hop.source else [hop])
     for ident, task in play.state.tasks.items():
         if task.question and task.until <= times.text(now) and not task.is_late:
             return _late(play, ident, task, now)
-        if task.state in OPEN and (end := _end(play.state, ident)):
+        if task.state in OPEN and (end := _end(task, hops.get(ident, []))):
             play.add("task.ended", task=ident, **end)
             return play.events
     if state.tasks and all(one.state not in OPEN for one in state.tasks.values()):
@@ -106,10 +109,9 @@ def _late(play: Play, ident: str, task: Task, now: datetime) -> list[Event]:
     return play.events
 
 
-def _end(state: Context, ident: str) -> dict[str, str] | None:
+def _end(task: Task, hops: list[Hop]) -> dict[str, str] | None:
     """Return how a task has ended, None while somebody has it in hand or is asked."""
-    hops = [one for one in state.hops.values() if (one.task, one.source) == (ident, 0)]
-    if not hops or state.tasks[ident].question or any(h.state in OPEN or h.failing for h in hops):
+    if not hops or task.question or any(hop.state in OPEN or hop.failing for hop in hops):
         return None
     done = [one for one in hops if one.state == DONE]
     last, result = (done or hops)[-1], "\n\n".join(one.result for one in done)

@@ -118,8 +118,8 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
 
 def _news(app: App, state: Context) -> list[Event]:
     """Return who has joined, and how busy they are now."""
-    hops = [hop for one in _states(app).values() for hop in one.open_hops()]
-    loads = {hop.worker: sum(one.worker == hop.worker for one in hops) for hop in hops}
+    busy = [hop.worker for one in _states(app).values() for hop in one.open_hops()]
+    loads = {worker: busy.count(worker) for worker in {*busy}}
     return joining.news(state, starting.registry_of(app), app.now, loads)
 
 
