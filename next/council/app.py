@@ -67,12 +67,12 @@ class App:
 
         return keys.environment(self.root, self.env)
 
-    def changed(self, change: Change) -> None:
-        """Tell the user's hooks of a change."""
+    def changed(self, change: Change, row: KindRow | None = None) -> None:
+        """Tell the user's hooks of a change; without a row it is one of a conversation."""
         if change.events:
             from council.observe import hooks  # late: most commands change nothing
 
-            hooks.fire(self, change.events, change.state)
+            hooks.fire(self, change, row)
 
     def after_beat(self, met: set[str]) -> None:
         """Bring BOARD.md up to date where it shows the documents that a heartbeat met."""

@@ -1,9 +1,13 @@
-"""The commands by which agents ask something of one another."""
+"""The commands by which agents ask something of one another, and hand over content."""
 
 from __future__ import annotations
 
+import os
+import sys
+
 from council.app import App
-from council.cli.printing import Said
+from council.archive import artifacts
+from council.cli.printing import Said, one_line
 from council.cli.values import Given, content, pairs, text_of
 from council.councils.service import person, who
 from council.delegation import service
@@ -93,6 +97,32 @@ def check(app: App, given: Given) -> Said:
     text = "\n".join(lines) or "Nothing to warn of."
     is_bad = not made["ok"] or (given.strict and lines)
     return Said(data=made, text=text, notes=made["faults"], code=3 if is_bad else 0)
+
+
+def artifact_publish(app: App, given: Given) -> Said:
+    """Keep the content of a file under its digest."""
+    from mimetypes import guess_type  # late: only here
+
+    kind = given.type_ or guess_type(given.path)[0] or "application/octet-stream"
+    if len(kind) > 100 or not kind.isascii() or not kind.isprintable() or "/" not in kind:
+        what = f"no content type: {one_line(kind, 40)!r}"
+        raise Invalid("bad-type", what, "write it like text/plain")
+    data, by = content(given.path, artifacts.MOST), person(app, given.as_)
+    made = service.publish(app, data, kind, by)
+    return Said(data={"outcome": "published", **made}, text=made["artifactId"])
+
+
+def artifact_fetch(app: App, given: Given) -> Said:
+    """Write the content of an artifact to a file or to standard output."""
+    data, facts = service.fetch(app, given.ident, person(app))
+    made = {**facts, "path": given.out}
+    if given.out:
+        artifacts.put(os.path.abspath(given.out), data, replace=True)
+        return Said(data=made, text=f"{given.out}: {len(data)} bytes")
+    if not given.json:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    return Said(data={**made, "content": data.decode(errors="replace")})
 
 
 def _common(given: Given) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class _Calls(KindRow):
     """See `KindRow`, which says what each function returns."""
 
     name, place_in_report, module = "call", "calls", rules
+    hooks = {"agent.call.error": "failed"}
 
     def names(self, app: App) -> list[str]:
         return [model.IDENT] if self.document(app, model.IDENT).exists() else []

@@ -134,10 +134,25 @@ def inbox(app: App, agent: str, reads: bool) -> list[dict[str, Any]]:
     return [one.to_json() for one in state.messages if one.to_agent_id == agent]
 
 
+def publish(app: App, data: bytes, kind: str, by: str) -> dict[str, Any]:
+    """Keep content under its digest; return what is known of it."""
+    trace, at = app.env.get("COUNCIL_TRACE", ""), times.text(app.now)
+    made = artifacts.publish(app.root, data, kind, by, trace, at).to_json()
+    note(app, "artifact.publish", by, trace, artifactIds=[made["artifactId"]])
+    return made
+
+
+def fetch(app: App, ident: str, by: str) -> tuple[bytes, dict[str, Any]]:
+    """Return the content of an artifact, and what is known of it."""
+    data, facts = artifacts.fetch(app.root, ident), artifacts.about(app.root, ident).to_json()
+    note(app, "artifact.fetch", by, facts["traceId"], artifactIds=[ident])
+    return data, facts
+
+
 def note(app: App, kind: str, agent: str, trace: str, **facts: Any) -> None:
     """Write an event of document 004 that changes nothing: about an artifact or a route."""
-    event = {"type": kind, "traceId": trace, "agentId": agent, "at": times.text(app.now), **facts}
-    _change(app, lambda _: [event], agent)
+    event = {"type": kind, "traceId": trace or model.IDENT, "agentId": agent, **facts}
+    _change(app, lambda _: [{**event, "at": times.text(app.now)}], agent)
 
 
 def route(app: App, words: list[str], check: bool = False) -> dict[str, Any]:
@@ -149,7 +164,7 @@ def route(app: App, words: list[str], check: bool = False) -> dict[str, Any]:
         warnings = routing.check(rules_, agents, scope)
         return {"ok": not faults, "faults": faults, "warnings": warnings}
     made = routing.route(rules_, routing.facts_of(words), agents, scope)
-    note(app, "routing.decision", made["agentId"], model.IDENT, ruleId=made["ruleId"])
+    note(app, "routing.decision", made["agentId"], "", ruleId=made["ruleId"])
     return {**made, "faults": faults}
 
 
@@ -212,6 +227,6 @@ def _brief(app: App, one: Call) -> None:
 def _change(app: App, decide: Any, by: str) -> State:
     ledger = CALLS.document(app, model.IDENT)
     change = ledger.change(decide, by=by, at=app.now, create=True)
-    app.changed(change)
+    app.changed(change, CALLS)
     state: State = change.state
     return state

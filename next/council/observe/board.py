@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from council.councils import rules
+from council.councils.model import State
 from council.kernel import files
 from council.kernel.errors import Refusal
 from council.kernel.page import one_line
@@ -20,7 +21,7 @@ WORDS = {
 def board(app: App, met: set[str] | None = None) -> bool:
     """Bring the board up to date; return whether it had to be written.
 
-    With `met` only lines of these conversations are made anew, and those that are not there.
+    With `met` only lines of these documents are made anew, and those that are not there.
     """
     title, nothing, waiting, broken = WORDS[app.settings.language or "en"]
     path = f"{app.root}/memory/shared/BOARD.md"
@@ -29,15 +30,21 @@ def board(app: App, met: set[str] | None = None) -> bool:
     is_ours = met is not None and before.startswith(title)
     known = {line.partition(": ")[0]: line for line in before.split("\n") if is_ours}
     rows = []
-    for name in app.conversations():
-        link = f"- [{name}](council-{name}-conversation.md)"
+    for kind, name in [(row, name) for row in app.kinds for name in row.names(app)]:
+        page = kind.place(name)[1].removeprefix("../")
+        link = f"- [{name}]({page})" if page else f"- {name}"
         if link in known and name not in (met or ()):
             rows.append(known[link])
             continue
         try:
-            state = app.conversation(name).peek()
-            who = ", ".join(rules.asked(state)) or "-"
-            says = f"{one_line(state.topic)} ({state.phase} {state.tour}, {waiting} {who})"
+            state = kind.document(app, name).peek()
+            if not page and kind.module.wake(state) is None:
+                continue  # nothing is open in it
+            if isinstance(state, State):
+                who = ", ".join(rules.asked(state)) or "-"
+                says = f"{one_line(state.topic)} ({state.phase} {state.tour}, {waiting} {who})"
+            else:
+                says = one_line(kind.line(kind.status(app, name, state)).removeprefix(f"{name}: "))
         except Refusal:
             says = broken
         rows.append(f"{link}: {says}")

@@ -45,6 +45,7 @@ def lines(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]
             for at, event in enumerate(row["events"]):
                 ident = row["conversationId"]
                 head = {"eventId": f"{ident}:{row['rev']}.{at}", "type": event["type"]}
-                head |= {"at": event.get("at") or row["at"], "traceId": ident}
-                head |= {"agentId": event.get("agent") or row["actor"], "conversationId": ident}
+                head |= {"at": event.get("at") or row["at"], "conversationId": ident}
+                head["traceId"] = event.get("traceId") or ident
+                head["agentId"] = event.get("agentId") or event.get("agent") or row["actor"]
                 yield {**head, **event, **head}

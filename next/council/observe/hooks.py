@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from council.app import App
+    from council.kernel.document import Change
+    from council.runs.kinds import KindRow
 
+Event = dict[str, Any]
 _BY_TYPE = {"round.begun": "phase_changed", "run.failed": "failed", "archived": "closed"}
 _ASKS = ("round.begun", "joined")
 _MOVES = (*_ASKS, "answered", "passed", "ended")
@@ -23,16 +26,19 @@ _MOST = 60_000  # bytes: a pipe holds that much, so writing never waits
 _OURS = ("COUNCIL_TOKEN", "COUNCIL_SUPERVISED")
 
 
-def fire(app: App, events: list[dict[str, Any]], state: Any) -> None:
-    """Start the hooks that a change of a conversation calls for, given the state after it."""
-    if not isinstance(state, State):
+def fire(app: App, change: Change, row: KindRow | None) -> None:
+    """Start the hooks that a change of a document calls for; without a row of a conversation."""
+    commands, state = app.settings.tables.get("hooks", {}), change.state
+    if not commands:
         return
-    commands, ident = app.settings.tables.get("hooks", {}), state.conversation_id
-    for at, (name, event) in enumerate(named(events, state) if commands else ()):
+    row = row or app.kinds[0]
+    ident, events = row.ident(state), change.events
+    found = named(events, state) if isinstance(state, State) else _of_types(events, row)
+    for at, (name, event) in enumerate(found):
         shown = {
             **{"eventId": f"{ident}:{state.rev}.{at}", "hook": name, "traceId": ident},
-            **{"conversationId": ident, "agentId": "", "name": state.name},
-            **{"phase": state.phase, "tour": state.tour},
+            **{"conversationId": ident, "kind": row.name, "agentId": event.get("agent", "")},
+            **{key: getattr(state, key, "") for key in ("name", "phase", "tour")},
             **{key: one for key, one in event.items() if key not in _LONG},
         }
         short = {k: ids.cut(v, 2000) if isinstance(v, str) else v for k, v in shown.items()}
@@ -40,7 +46,13 @@ def fire(app: App, events: list[dict[str, Any]], state: Any) -> None:
             _start(app, commands[name], codec.dumps(short))
 
 
-def named(events: list[dict[str, Any]], state: State) -> Iterator[tuple[str, dict[str, Any]]]:
+def _of_types(events: list[Event], row: KindRow) -> Iterator[tuple[str, Event]]:
+    for event in events:
+        if event["type"] in row.hooks:
+            yield row.hooks[event["type"]], event
+
+
+def named(events: list[Event], state: State) -> Iterator[tuple[str, Event]]:
     """Yield the hooks that events call for, each with what it is told; pure."""
     moves = [event for event in events if event["type"] in _MOVES]
     for event in events:

@@ -70,6 +70,7 @@ class _Rooms(KindRow):
     """See `KindRow`, which says what each function returns."""
 
     name, place_in_report, module = "room", "channels", page
+    hooks = {"run.failed": "failed", "filed": "closed"}
 
     def names(self, app: App) -> list[str]:
         pages = files.names(f"{app.root}/memory/shared/channels")

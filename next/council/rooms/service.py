@@ -65,7 +65,7 @@ def change(
 
 def follow(app: App, name: str, made: Change) -> list[str]:
     """Show whose turn it is, and start its run; inside a run its supervisor does that."""
-    app.changed(made)
+    app.changed(made, ROOMS)
     signal(app, name, made.events)
     state: Room = made.state
     if state.tie and made.events and not app.env.get("COUNCIL_TOKEN"):

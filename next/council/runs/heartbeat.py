@@ -93,7 +93,7 @@ def serve(
         dead = _dead(app, state)
         for _ in range(MOST_STEPS):  # who is passed may be followed by somebody who is
             change = document.change(decide, by="heartbeat", at=app.now, via="heartbeat")
-            app.changed(change)
+            app.changed(change, row)
             events += change.events
             if not change.events:
                 break

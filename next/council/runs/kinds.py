@@ -20,12 +20,14 @@ class KindRow:
     """A kind of document whose agents are run; `councils/row.py` has the first one.
 
     `place_in_report` is the key of the heartbeat's report that lists its documents; `module` has
-    the eight functions of the kind.
+    the eight functions of the kind. `hooks` are the user's hooks by the type of event that fires
+    them.
     """
 
     name: str
     place_in_report: str
     module: Any
+    hooks: dict[str, str] = {"run.failed": "failed"}
 
     def names(self, app: App) -> list[str]:
         """Return the names of the open documents."""

@@ -101,7 +101,7 @@ class Supervisor:
             return row.handed_in(app, state, now, output, app.now) if now and now.is_open() else []
 
         change = document.change(end, by=run.agent, at=app.now, via="run")
-        app.changed(change)
+        app.changed(change, row)
         done = change.state.runs.by_id[run.id]
         if done.outcome == "answered":
             app.news(run.agent, told_at)

@@ -28,6 +28,8 @@ class _Contexts(KindRow):
     """See `KindRow`, which says what each function returns."""
 
     name, place_in_report = "context", "tasks"
+    hooks = {"task.asked": "waiting_for_person", "context.closed": "closed"}
+    hooks |= {"run.failed": "failed"}
 
     @property
     def module(self) -> Any:

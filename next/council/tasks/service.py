@@ -104,7 +104,7 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
         if error.code == "taken" and not ctx:  # another process has opened it
             return _change(app, ctx, act, by)
         raise
-    app.changed(change)
+    app.changed(change, CONTEXTS)
     if not app.env.get("COUNCIL_TOKEN"):  # inside a run its supervisor does that
         if change.state.closed_at:
             CONTEXTS.finish(app, name)
