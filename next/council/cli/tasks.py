@@ -10,6 +10,7 @@ from council.kernel.errors import Usage
 from council.tasks import service
 
 TIMED_OUT = 7
+_FAILED = {"E1": 3, "E2": TIMED_OUT}  # by what codes of V5 begin with; 6 for all others
 
 
 def agent_join(app: App, given: Given) -> Said:
@@ -32,12 +33,14 @@ def msg_send(app: App, given: Given) -> Said:
     else:
         words = (given.priority, given.complexity, given.ctx, pairs(given.set_, "--set"))
         result = service.request(app, text_of(app, given.user, ""), given.caps, *words)
-    is_late = False
+    code = 0
     if given.wait and result["context"]:
         most = times.duration(given.timeout or "1h").total_seconds()
         result |= service.wait(app, result["context"], most)
-        is_late = not (result["done"] or result["asked"])
+        is_failed = result["done"] and result["verdict"]
+        code = 0 if result["done"] or result["asked"] else TIMED_OUT
+        code = _FAILED.get(result["verdict"][:2], 6) if is_failed else code
     name, asked = result["context"], result["asked"]
     waits = f'{"; ".join(asked)}\n  answer: council say "…" --to {name}' if asked else ""
     text = result["answer"] or waits or f"{name}: sent to {', '.join(result['to'])}"
-    return Said(data=result, text=text, code=TIMED_OUT if is_late else 0)
+    return Said(data=result, text=text, code=code)

@@ -93,7 +93,7 @@ def say(app: App, given: Given) -> Said:
 
             made = rooms.post(app, given.to, text, by, given.key)
             return Said(data=made, text=f"{made['name']}: {made['outcome']}")
-        if given.to[:1] in ("S", "T") and given.to[1:2].isdigit():
+        if _is_task(given.to):
             from council.tasks import service as tasks  # late: as below
 
             if taken := tasks.say(app, given.to, text, by):
@@ -112,6 +112,11 @@ def say(app: App, given: Given) -> Said:
     return Said(data={"path": path, "ratings": ratings}, text=text)
 
 
+def _is_task(which: str) -> bool:
+    """Return whether a name is that of a context or a task of document 002."""
+    return which[:1] in ("S", "T") and which[1:2].isdigit()
+
+
 def steer(app: App, given: Given) -> Said:
     """Carry out stop, pause, resume, cancel, approve or reject: the table has `verb` and `word`."""
     if given.all_ and not given.for_:
@@ -119,6 +124,11 @@ def steer(app: App, given: Given) -> Said:
         told = "no agent is started" if done["halted"] else "agents are started again"
         return Said(data=done, text=f"{given.word}: {told}")
     by, verb = service.person(app, given.as_), given.verb
+    if verb == "cancel" and _is_task(given.which):
+        from council.tasks import service as tasks  # late: few have tasks
+
+        if ended := tasks.cancel(app, given.which, given.reason, by):
+            return Said(data=ended, text=f"{given.which}: cancelled")
     more: dict[str, Any] = {
         "stop": {"now": bool(given.now_)},
         "cancel": {"reason": given.reason},

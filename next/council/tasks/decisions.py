@@ -262,8 +262,8 @@ def understood(options: list[str], text: str) -> tuple[int, str]:
 def cancel(state: Context, ident: str, why: str, now: datetime) -> list[Event]:
     """Cancel a task: who has it in hand is told (U with the state X); refuse one that is over."""
     play, message = Play(state, now), Message(sender="O1", receiver="*", kind="U", task=ident)
-    if state.tasks[ident].state not in OPEN:
-        raise Refused("over", f"{ident} is over", f"council show {state.name}")
+    if ident not in state.tasks or state.tasks[ident].state not in OPEN:
+        raise Refused("over", f"no task {ident[:20]} is open", f"council show {state.name}")
     for worker in sorted({one.worker for one in state.open_hops(ident)}) or ["*"]:
         own = {"receiver": worker, "state": CANCELLED, "data": data.fitted(why)}
         play.add("task.told", message=message.copy(**own))

@@ -10,7 +10,7 @@ from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.runs import heartbeat, starting
 from council.tasks import course, decisions, joining, prompts
 from council.tasks.decisions import Play
-from council.tasks.model import BUDGETS, Context, Event, Rules
+from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
 from council.tasks.row import CONTEXTS
 from council.tasks.wire import data, signing, tables
 from council.tasks.wire.conversion import line_of, message_of
@@ -184,6 +184,24 @@ def say(app: App, to: str, text: str, by: str) -> Result | None:
     if not name:
         return None
     return {**_change(app, name, decide, by), "outcome": "recorded", "understood": words}
+
+
+def cancel(app: App, which: str, why: str, by: str) -> Result | None:
+    """Cancel a task, or all of a context; None where `which` names none."""
+    name, task = _named(app, which)
+
+    def decide(play: Play) -> None:
+        tasks = play.state.tasks
+        for ident in [task] if task else [key for key, one in tasks.items() if one.state in OPEN]:
+            play.take(decisions.cancel(play.state, ident, why, play.now))
+
+    if not name:
+        return None
+    made = _change(app, name, decide, by)
+    state: Context = CONTEXTS.document(app, name).peek()
+    awaited = [hop.asked for hop in state.open_hops()]
+    heartbeat.end_runs(app, [o for o in state.runs.by_id.values() if o.tour not in awaited])
+    return {**made, "outcome": "cancelled"}
 
 
 def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
