@@ -75,10 +75,12 @@ class App:
             hooks.fire(self, change, row)
 
     def after_beat(self, met: set[str]) -> None:
-        """Bring BOARD.md up to date where it shows the documents that a heartbeat met."""
+        """Bring BOARD.md up to date with the documents that a heartbeat met; scan identities."""
         from council.observe import board  # late: only heartbeats write it
+        from council.setup import identities  # late: as above
 
         board.board(self, met)
+        identities.look(self)
 
     def clocks(self) -> list[Any]:
         """Return what runs this workspace's heartbeat: crontab lines and timers."""

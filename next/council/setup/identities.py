@@ -1,20 +1,25 @@
 """Which agent an account of Discord is: kept in the registry, shown in `identities.json`.
 
 Document 001, section 1. The file is written for programs that read it; entries of such a file, or
-of padded-cell's `ego.json`, are taken in by `agent add --from`.
+of padded-cell's `ego.json`, are taken in by `agent add --from`, and by heartbeats.
 """
 
 from __future__ import annotations
+
+import os
 
 from council.agents import settings
 from council.kernel import codec, files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
+from council.rooms import relay
+from council.runs import starting
 
 if TYPE_CHECKING:
     from council.app import App
 
 FILE = "memory/shared/identities.json"
+SOURCE = "~/.openclaw/ego.json"  # unless `[paths] identity_source` names another one
 
 
 def register(app: App, agent: str, account: str, name: str = "") -> None:
@@ -24,22 +29,44 @@ def register(app: App, agent: str, account: str, name: str = "") -> None:
     _take(app, {account: (agent, name)}, replace=True)
 
 
+def look(app: App) -> None:
+    """Take in new accounts of the other program's file, if there is one; a slave has none."""
+    source = str(app.settings.tables.get("paths", {}).get("identity_source", SOURCE))
+    home = app.env.get("HOME", "") if source[:2] == "~/" else app.root
+    path = os.path.join(home, source.removeprefix("~/"))
+    if not os.path.isfile(path) or relay.is_slave(app):
+        return
+    try:
+        known = starting.registry_of(app).identities
+        agents = {one.agent_id for one in known.values()}
+        rows = {key: one for key, one in _read(path).items() if key not in known}
+        if rows := {key: one for key, one in rows.items() if one[0] not in agents}:
+            _take(app, rows)
+    except Invalid:
+        return  # not ours: `agent add --from` says what is wrong with it
+
+
 def scan(app: App, path: str) -> list[str]:
     """Take in the identities of a file that are not there yet; return what contradicts ours."""
+    rows = _read(path)
+    return _take(app, rows) if rows else []
+
+
+def _read(path: str) -> dict[str, tuple[str, str]]:
+    """Return agent and name by account; none where padded-cell is not there (document 001)."""
     data = codec.loads(settings.content(path) or b"null", path)
     try:
         if isinstance(data, list):
             rows = {row["discordUserId"]: (row["agentId"], row.get("agentName")) for row in data}
         elif "discord-id" not in data["columns"]:
-            return []  # padded-cell is not there (document 001)
+            return {}
         else:
             scope = data["agentScope"].items()
             rows = {row.get("discord-id"): (agent, row.get("name")) for agent, row in scope}
-        rows = {str(key): (str(one[0]), str(one[1] or "")) for key, one in rows.items() if key}
+        return {str(key): (str(one[0]), str(one[1] or "")) for key, one in rows.items() if key}
     except (AttributeError, LookupError, TypeError):
         what = f"{path} is neither an ego.json nor a list of identities"
         raise Invalid("bad-identities", what, "see memory/shared/identities.json") from None
-    return _take(app, rows)
 
 
 def _take(app: App, rows: dict[str, Any], replace: bool = False) -> list[str]:

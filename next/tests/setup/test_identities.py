@@ -46,6 +46,28 @@ def test_registering_again_updates_the_own_entry(tmp_path: Path) -> None:
         agents.add(app, "henry", discord="henry#1")
 
 
+def test_a_heartbeat_scans_the_file_of_a_master(tmp_path: Path) -> None:
+    app, ego = team(tmp_path), tmp_path / ".openclaw/ego.json"
+    identities.register(app, "other", "123456789012345678")
+    ego.parent.mkdir()
+    for text in ("broken", json.dumps({**EGO, "columns": []})):
+        ego.write_text(text)
+        identities.look(app)
+        assert len(shown(tmp_path)) == 1
+    ego.write_text(json.dumps(EGO))
+    (tmp_path / "council.toml").write_text('[relay]\nrole = "slave"\nurl = "http://localhost:1"\n')
+    app.again()
+    identities.look(app)
+    assert len(shown(tmp_path)) == 1
+    (tmp_path / "council.toml").write_text("")
+    app.again()
+    app.after_beat(set())
+    (tmp_path / identities.FILE).rename(tmp_path / "rows.json")
+    identities.look(app)  # nothing is new, so nothing is written
+    assert not (tmp_path / identities.FILE).exists()
+    assert len(json.loads((tmp_path / "rows.json").read_text())) == 2
+
+
 def test_a_scan_keeps_what_is_there(tmp_path: Path) -> None:
     app = team(tmp_path)
     identities.register(app, "other", "123456789012345678")
