@@ -11,6 +11,8 @@ NEW, RUNNING, DONE, FAILED, CANCELLED = "NRDFX"
 OPEN = (NEW, RUNNING)
 BUDGETS = {"simple": 100, "medium": 500, "complex": 2000}
 MOST_LINES = 200
+LAST_MESSAGE, LAST_TASK = 9_900, 999  # of a context; open tasks may use up to M9950
+SYNTHESIS = "synthesis"  # the run of an orchestrator that makes one answer of several results
 
 
 class Rules(Record, settled=True):
@@ -128,6 +130,10 @@ class Context(Record):
     def children(self, hop: Hop) -> list[Hop]:
         """Return the hops to which a hop handed its task on."""
         return [one for one in self.hops.values() if one.source == hop.number]
+
+    def is_full(self) -> bool:
+        """Return whether further requests need a new context."""
+        return self.count >= LAST_MESSAGE or len(self.tasks) >= LAST_TASK
 
     def pending(self) -> list[str]:
         """Return the tasks that wait for a person."""

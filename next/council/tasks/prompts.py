@@ -37,6 +37,20 @@ def prompt(app: App, kind: str, ident: str, state: Context, **more: Any) -> str:
     return app.filled(f"prompts/{lang}/{template}.md", values)
 
 
+def synthesis(app: App, state: Context, agent: str) -> str:
+    """Return what the orchestrator agent is told once all workers have answered."""
+    rows: Rows = [
+        {"of": f"request {ident}", "text": one.text} for ident, one in state.tasks.items()
+    ]
+    rows += [
+        {"of": f"{hop.task}: {hop.worker}", "text": hop.result or f"{hop.code} {hop.words}"}
+        for hop in state.hops.values()
+        if not hop.source
+    ]
+    shown = {"results": rows, "b": digest(f"{state.mark}{rows}")[:8]}
+    return prompt(app, "orchestrator", agent, state, **shown)
+
+
 def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
     """Return what the worker of a hop is told: the task, what was said, the line to act on."""
     own = state.workers.get(hop.worker, Worker(agent_id=hop.agent))

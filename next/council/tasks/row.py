@@ -77,8 +77,10 @@ class _Contexts(KindRow):
         return min(usual, state.rules.reply_timeout)
 
     def prompt(self, app: App, state: Context, one: Work, by_hand: bool = False) -> str:
-        from council.tasks import prompts  # late: see above
+        from council.tasks import model, prompts  # late: see above
 
+        if one.task == model.SYNTHESIS:
+            return prompts.synthesis(app, state, one.agent)
         hop = next(hop for hop in state.hops.values() if hop.asked == one.tour)
         return prompts.task(app, state, hop, by_hand)
 
@@ -89,14 +91,18 @@ class _Contexts(KindRow):
     def handed_in(
         self, app: App, state: Context, run: Run, output: Output, at: datetime
     ) -> list[Event]:
-        from council.tasks import decisions  # late: see above
+        from council.tasks import decisions, model  # late: see above
         from council.tasks.wire import lines  # late: see above
 
         hop = next((one for one in state.open_hops() if one.asked == run.tour), None)
-        if hop and output.code:
+        joins = run.task == model.SYNTHESIS and run.tour == state.count and not state.closed_at
+        if (hop or joins) and output.code:
             words = (output.code, output.words, output.use, output.again)
             return [work.failed(run.id, times.text(at), *words)]
         end = work.answered(run.id, times.text(at), output.use, output.cut)
+        if joins:
+            closed = {"type": "context.closed", "answer": lines.plain(output.text.strip())}
+            return [{**closed, "at": times.text(at)}, end]
         if hop is None:
             return [end]  # it has answered by command, or is not waited for
         heard = lines.read_line(output.text, decisions.expected(state, hop))

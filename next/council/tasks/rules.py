@@ -9,7 +9,17 @@ from council.runs.work import Try, Work
 from council.tasks import course
 from council.tasks.decisions import Play, again, fail, others, reply, to_worker
 from council.tasks.evolution import EVENTS, evolve
-from council.tasks.model import DONE, FAILED, OPEN, Context, Event, Hop, Task
+from council.tasks.model import (
+    DONE,
+    FAILED,
+    LAST_MESSAGE,
+    OPEN,
+    SYNTHESIS,
+    Context,
+    Event,
+    Hop,
+    Task,
+)
 from council.tasks.selection import SILENT
 from council.tasks.wire import data, tables
 
@@ -42,10 +52,14 @@ def due(state: Context, now: datetime) -> list[Event]:
     for ident, task in play.state.tasks.items():
         if task.question and task.until <= times.text(now) and not task.is_late:
             return _late(play, ident, task, now)
-        if task.state in OPEN and (end := _end(task, hops.get(ident, []))):
+        end = _end(task, hops.get(ident, [])) if task.state in OPEN else None
+        if task.state in OPEN and state.count > LAST_MESSAGE + 50:
+            end = {"state": FAILED, "result": "", "code": "E99", "words": "too many messages"}
+        if end:
             play.add("task.ended", task=ident, **end)
             return play.events
-    if state.tasks and all(one.state not in OPEN for one in state.tasks.values()):
+    is_done = state.tasks and all(one.state not in OPEN for one in state.tasks.values())
+    if is_done and not (_joining(state) and _until(state) > times.text(now)):
         play.add("context.closed", answer=answer(state))
     return play.events
 
@@ -63,7 +77,7 @@ def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
     own = [one for one in state.runs.by_id.values() if one.tour == hop.asked]
     last = max(own, key=lambda one: (one.task == "question", one.attempt), default=None)
     if last and last.outcome == "failed" and last.code != "ended":
-        is_last = _try(state, hop).gave_up is not None
+        is_last = _try(state, _of(hop)).gave_up is not None
         if is_last or last.code == "timed-out" or (last.code != "lost" and _others(state, hop)):
             return _FAILURES.get(last.code, "E30"), f"{last.code}: {last.words}"
     is_running = last is not None and last.is_open() and last.lease > times.text(now)
@@ -134,24 +148,40 @@ def answer(state: Context) -> str:
 # Runs
 
 
-def _try(state: Context, hop: Hop) -> Try:
-    backoff = [timedelta(seconds=one) for one in state.rules.backoff]
-    return runs.next_try(state.runs, hop.agent, _what(hop), hop.asked, backoff)
+def _try(state: Context, one: Work) -> Try:
+    backoff = [timedelta(seconds=seconds) for seconds in state.rules.backoff]
+    return runs.next_try(state.runs, one.agent, one.task, one.tour, backoff)
 
 
-def _what(hop: Hop) -> str:
-    return "question" if hop.refusal else "task"
+def _of(hop: Hop) -> Work:
+    task = "question" if hop.refusal else "task"
+    return Work(agent=hop.agent, task=task, tour=hop.asked)
+
+
+def _joining(state: Context) -> Work | None:
+    """Return the run that makes one answer of several results, if an orchestrator has joined."""
+    agent = next((one.agent_id for key, one in state.workers.items() if key[0] == "O"), "")
+    results = [hop for hop in state.hops.values() if hop.result and not hop.source]
+    is_open = any(one.state in OPEN for one in state.tasks.values()) or state.closed_at
+    if not agent or len(results) < 2 or is_open:
+        return None
+    one = Work(agent=agent, task=SYNTHESIS, tour=state.count)
+    return None if _try(state, one).gave_up else one
+
+
+def _until(state: Context) -> str:
+    """Return until when the orchestrator is waited for."""
+    return times.later(state.updated_at, timedelta(seconds=state.rules.reply_timeout))
 
 
 def _wanted(state: Context) -> list[tuple[Work, str]]:
     """Return the runs that are wanted and from when on; one at a time for each agent, P0 first."""
     rows, busy = [], {one.agent for one in state.runs.by_id.values() if one.is_open()}
-    for hop in state.open_hops() if not state.closed_at else []:
-        if not hop.asked or hop.agent in busy or not (after := _try(state, hop)).attempt:
-            continue
-        busy.add(hop.agent)
-        one = Work(agent=hop.agent, task=_what(hop), tour=hop.asked, attempt=after.attempt)
-        rows.append((one, after.at or ""))
+    hops = [_of(hop) for hop in state.open_hops() if hop.asked and not state.closed_at]
+    for one in [*hops, *filter(None, [_joining(state)])]:
+        if one.agent not in busy and (after := _try(state, one)).attempt:
+            busy.add(one.agent)
+            rows.append((one.copy(attempt=after.attempt), after.at or ""))
     return rows
 
 
@@ -167,6 +197,7 @@ def wake(state: Context, by_hand: frozenset[str] = frozenset()) -> datetime | No
     moments = [at or state.updated_at for one, at in _wanted(state) if one.agent not in by_hand]
     moments += [one.lease for one in state.runs.by_id.values() if one.is_open()]
     moments += [one.until for one in state.open_hops() if one.asked]
+    moments += [_until(state)] if _joining(state) else []
     moments += [one.until for one in state.tasks.values() if one.question and not one.is_late]
     used = [one.worker for one in state.open_hops()]
     alive = [one.alive for key, one in state.workers.items() if key in used and one.alive]

@@ -71,13 +71,17 @@ def request(
     if word not in (*rules.budgets, "unlimited") or priority not in ("P0", "P1", "P2"):
         what = f"no such priority or complexity: {priority[:20]}, {word[:20]}"
         raise Usage("usage", what, f"use P0, P1, P2; {', '.join(rules.budgets)}, unlimited")
+    states = _states(app) if ctx else {}
+    previous = ctx if ctx in states and states[ctx].is_full() else ""
+    if previous:  # PR-644
+        ctx, values = "", {**values, "prev": previous}
 
     def decide(play: Play) -> None:
         if values:
             play.add("context.valued", values=values)
         decisions.request(play, text, caps, priority, rules.budgets.get(word))
 
-    return _change(app, ctx, decide, "User")
+    return {**_change(app, ctx, decide, "User"), "previous": previous}
 
 
 def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:

@@ -66,6 +66,21 @@ def test_a_request_goes_out_and_its_result_comes_back(office: Workspace) -> None
     assert office.run("msg", "send", "--user", "More", "--ctx", "S1").returncode == 6
 
 
+def test_an_orchestrator_joins_several_results(office: Workspace) -> None:
+    hire(office, "ada", "plan", line("S", "result=Red"))
+    hire(office, "bea", "plan", line("S", "result=Blue", "W2>O1"))
+    argv = json.dumps(["sh", "-c", "cat > cal.prompt; echo Red and blue."])
+    with (office.root / "council.toml").open("a") as file:
+        file.write(f"\n[agents.cal]\nargv = {argv}\n")
+    office.json("agent", "add", "cal")
+    office.json("agent", "join", "cal", "--role", "orchestrator")
+    both = "M1|O1>W*|R|T1|P1|N|-|0|-|B500|call=plan;query=Which colour"
+    done = office.json("msg", "send", both, "--wait", "--timeout", "20s")
+    assert (done["answer"], done["done"], done["to"]) == ("Red and blue.", True, ["W1", "W2"])
+    told = (office.root / "cal.prompt").read_text()
+    assert "T1: W1]]\nRed" in told and "T1: W2]]\nBlue" in told
+
+
 def test_a_worker_hands_on_and_collects(office: Workspace) -> None:
     x = line("X", "call=generate_tests;reason=specialized", "W1>W2", 1, "B500")
     notice = line("U", "handoff=W2;subtask=generate_tests", budget="B500")

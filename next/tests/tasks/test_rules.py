@@ -52,6 +52,15 @@ def test_a_hand_off_comes_back_to_its_source() -> None:
     assert it.state.answer.startswith("All is well, 3")
 
 
+def test_a_context_ends_before_its_numbers_do() -> None:
+    it = Played()
+    it.ask("Look", "plan")
+    assert not it.state.is_full()
+    state = it.state.copy(count=9_960)
+    ended = rules.due(state, it.now)
+    assert state.is_full() and [one["type"] for one in ended] == ["task.ended"]
+
+
 REJECTED = [
     ("W7", {}, "call=test", "E41"),
     ("W2", {}, "call=fly", "E19"),

@@ -61,6 +61,14 @@ def test_a_message_survives_the_way_down_and_back(message: Message) -> None:
         assert back.text == line
 
 
+@pytest.mark.parametrize("parent", ["5", "M5", "M0005", 5])
+def test_a_message_names_its_parent(parent: Any) -> None:
+    text = building.build({"type": "S", "tid": 1, "from": "W1", "pid": parent, "data": "result=ok"})
+    assert text.endswith("|pid=M5;result=ok")
+    with pytest.raises(Invalid):
+        building.build({"type": "S", "tid": 1, "from": "W1", "pid": f"{parent}x"})
+
+
 @pytest.mark.parametrize("kind", "JLKQX")
 def test_what_stands_for_a_type_is_no_loss_of_data(kind: str) -> None:
     down = convert(f"M1|W3>O1|{kind}|T1|P1|-|-|0|-|-|caps=x", "V4", lossy=True)

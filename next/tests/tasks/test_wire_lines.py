@@ -39,6 +39,13 @@ def test_a_line_is_read_or_explained(row: dict[str, Any], lang: str) -> None:
     assert heard.line in told and heard.fault in told and heard.right in told
 
 
+def test_a_result_in_numbered_chunks_is_joined() -> None:
+    chunks = [GOOD.replace("results=5", f"part={n}/3;result=Text {n}") for n in (2, 1, 3)]
+    heard = lines.read_line("\n".join(chunks), expected())
+    assert (heard.result, len(heard.messages)) == ("Text 1\nText 2\nText 3", 1)
+    assert "parts" in lines.read_line("\n".join(chunks[:2]), expected()).fault
+
+
 FAULTS = [
     ("M2|W1>O1|S|T1|P1|D|0|S1|B300|results=5", "it has 10 segments, and V5 has 11", GOOD),
     (GOOD.replace("|D|", "|Done|"), "STATE is Done and must be N, R, D, F, X or -", GOOD),

@@ -7,7 +7,7 @@ import re
 from council.kernel.errors import Invalid, Usage
 from council.kernel.record import Any
 from council.tasks.wire import data, tables
-from council.tasks.wire.conversion import LETTERS, Values, written
+from council.tasks.wire.conversion import LETTERS, Values, canonical, written
 from council.tasks.wire.model import Parsed
 from council.tasks.wire.parsing import parse
 
@@ -23,13 +23,15 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
     """Return the text of a message; what is not given is filled in (PR-303, PR-315).
 
     `fields` have the names of `msg parse`; None or `-` is unused, `msg`, `tid` and `budget` may be
-    bare numbers, `flags` and `pairs` make DATA. `minimal` leaves PRI and STATE unused.
+    bare numbers, `pid` is the parent message, `flags` and `pairs` make DATA. `minimal` leaves PRI
+    and STATE unused.
 
     Raises:
         Usage: There is no such version or field.
         Invalid: The values make no message that passes the strict check.
     """
     named: dict[str, Any] = {_NAMES.get(name, name): one for name, one in fields.items()}
+    parent = str(named.pop("pid", None) or "")
     unknown = [name for name in named if name not in _DEFAULTS and name not in _DERIVED]
     if unknown or version not in tables.VERSIONS:
         what = f"no field {unknown[0][:20]!r}" if unknown else f"no version {version[:20]!r}"
@@ -44,6 +46,11 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
         payload = data.written(list(named.get("flags", [])), dict(named.get("pairs", ())))
         empty = "ok" if values["type"] == "A" else "-"
         values["data"] = payload if payload != "ok" else str(named.get("desc") or empty)
+    if parent:  # the message that this one follows from (PR-547)
+        if not re.fullmatch(r"M?\d{1,4}", parent, re.ASCII):
+            raise Invalid("bad-message", f"no parent message: {parent[:20]!r}", "write pid=M5")
+        pid = f"pid=M{canonical(parent.removeprefix('M'))}"
+        values["data"] = f"{pid};{values['data']}" if values["data"] != "-" else pid
     for name in ("from", "to"):
         values[name] = _ENDS.get(values[name], values[name])
     values["to"] = values["to"] or {"O1": "W1", "W1": "O1"}.get(values["from"], "")

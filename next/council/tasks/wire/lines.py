@@ -96,7 +96,19 @@ def read_line(text: str, expected: Expected) -> Heard:
     heard.words = "\n".join(words).strip()
     if not heard.messages and not heard.line:
         return _refused("", _say("none", expected), {}, expected).copy(words=heard.words)
-    return heard
+    return _joined(heard, expected)
+
+
+def _joined(heard: Heard, expected: Expected) -> Heard:
+    """Join a result that came in numbered chunks (`part=1/3`, PR-548) to one message."""
+    parts = [one for one in heard.messages if one.kind == "S" and "part" in one.pairs]
+    chunks = {one.pairs["part"]: one for one in parts}
+    wanted = [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)]
+    if chunks.keys() != {*wanted}:
+        return _refused(", ".join(chunks), _say("chunks", expected), {}, expected)
+    items = [[i for i in data.parted(chunks[n].data, ";") if i[:5] != "part="] for n in wanted]
+    result = "\n".join(readable(";".join(one)) for one in items) or heard.result
+    return heard.copy(messages=[o for o in heard.messages if o not in parts[:-1]], result=result)
 
 
 def find(line: str) -> tuple[str, str] | None:
