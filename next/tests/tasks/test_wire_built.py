@@ -63,10 +63,12 @@ def test_a_message_survives_the_way_down_and_back(message: Message) -> None:
 
 @pytest.mark.parametrize("parent", ["5", "M5", "M0005", 5])
 def test_a_message_names_its_parent(parent: Any) -> None:
-    text = building.build({"type": "S", "tid": 1, "from": "W1", "pid": parent, "data": "result=ok"})
+    text = building.build(
+        {"msg": 1, "type": "S", "tid": 1, "from": "W1", "pid": parent, "data": "result=ok"}
+    )
     assert text.endswith("|pid=M5;result=ok")
     with pytest.raises(Invalid):
-        building.build({"type": "S", "tid": 1, "from": "W1", "pid": f"{parent}x"})
+        building.build({"msg": 1, "type": "S", "tid": 1, "from": "W1", "pid": f"{parent}x"})
 
 
 @pytest.mark.parametrize("kind", "JLKQX")
