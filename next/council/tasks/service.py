@@ -289,7 +289,9 @@ def _registered(app: App, message: Message, agent: str) -> Result:
 
     change = app.registry().change(decide, by=message.sender, at=app.now, create=True)
     kind = "S" if message.kind == "Q" else "A"
-    line = line_of(message.answer(kind, text, state="D", context="S0", task="T0"))
+    ends = {"sender": message.receiver, "receiver": message.sender, "number": message.number + 1}
+    reply = message.copy(**ends, kind=kind, data=text, state="D", code="", context="S0", task="T0")
+    line = line_of(reply)
     outcome = {"J": "registered", "L": "left"}.get(message.kind, "changed")
     result: Result = {"outcome": outcome if change.events else "unchanged", "context": ""}
     result |= {"task": "T0", "message": line, "to": [message.sender], "answer": line}

@@ -63,19 +63,8 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
     text = written(values, version)
     parsed = parse(text, version).strict()
     parsed.errors = [fault for fault in parsed.errors if fault.rule != "W_TYPE_Q"]
-    _offers(parsed.sound())
+    parsed.sound()
     return text
-
-
-def _offers(parsed: Parsed) -> None:
-    """Refuse a choice put to the user that has not two to four short options (PR-576)."""
-    if parsed.segments[2] != "D" or parsed.version != "V5":
-        return
-    pairs = data.split(parsed.segments[-1])[1]
-    sizes = [len(one.split()) for name, one in pairs.items() if re.fullmatch(r"opt\d+", name)]
-    if not 2 <= len(sizes) <= 4 or not all(1 <= size <= 3 for size in sizes):
-        what = "a choice has 2 to 4 options of 1 to 3 words (opt1=…;opt2=…)"
-        raise Invalid("bad-message", what, "shorten the options")
 
 
 def reply(faulty: Parsed, *, sender: str = "W1") -> str:

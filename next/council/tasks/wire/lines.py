@@ -51,14 +51,13 @@ class Expected(Record):
 class Heard(Record):
     """What the output of a worker says.
 
-    `messages` are in the words of V5; `result` is the whole result where DATA cannot hold it;
-    `words` are no message. `line` is the first one that could not be read, `fault` is what is
-    wrong with it (or that there is none), `right` the line to send instead.
+    `messages` are in the words of V5; `result` is the whole result where DATA cannot hold it.
+    `line` is the first one that could not be read, `fault` is what is wrong with it (or that there
+    is none), `right` the line to send instead.
     """
 
     messages: list[Message] = []
     result: str = ""
-    words: str = ""
     line: str = ""
     fault: str = ""
     right: str = ""
@@ -76,14 +75,14 @@ def read_line(text: str, expected: Expected) -> Heard:
     bare = re.sub(r"(?m)^\s*(```|~~~).*$", "", shown).strip()
     if bare[:1] + bare[-1:] == "{}" and '"type"' in bare.lower():
         return _refused(" ".join(bare.split()), _say("json", expected), {}, expected)
-    heard, words, more = Heard(), list[str](), list[str]()
+    heard, more = Heard(), list[str]()
     fenced = follows = False
     for line in shown.split("\n"):
         reading = _read(line, expected)
         if reading is None and re.match(r"\s*(```|~~~)", line):
             follows, fenced = follows and not fenced, not fenced
         elif reading is None:
-            (more if follows else words).append(line.rstrip())
+            more += [line.rstrip()] * follows
         elif reading.line:
             earlier = {"messages": heard.messages, "result": heard.result}
             heard = heard if heard.line else reading.copy(**earlier)
@@ -93,9 +92,8 @@ def read_line(text: str, expected: Expected) -> Heard:
                 heard.result = reading.result
                 more = [readable(reading.result or reading.messages[0].data)]
     heard.result = "\n".join(more).strip() if heard.result or any(more[1:]) else ""
-    heard.words = "\n".join(words).strip()
     if not heard.messages and not heard.line:
-        return _refused("", _say("none", expected), {}, expected).copy(words=heard.words)
+        return _refused("", _say("none", expected), {}, expected)
     return _joined(heard, expected)
 
 

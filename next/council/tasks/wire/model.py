@@ -89,13 +89,3 @@ class Message(Record):
     def pairs(self) -> dict[str, str]:
         """Return the `name=value` pairs of DATA; the last of two with one name counts."""
         return data.split(self.data)[1]
-
-    @property
-    def flags(self) -> list[str]:
-        """Return the bare words of DATA; a text without any pair has none."""
-        return data.split(self.data)[0]
-
-    def answer(self, kind: str, text: str, **more: Any) -> Message:
-        """Return a message about this one: same task, priority, context, depth and budget."""
-        ends = {"sender": self.receiver, "receiver": self.sender, "number": self.number + 1}
-        return self.copy(**{**ends, "kind": kind, "data": text, "state": "", "code": "", **more})
