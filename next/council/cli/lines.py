@@ -10,7 +10,7 @@ from council.cli.printing import Said, say
 from council.cli.values import Given, content, pairs, text_of
 from council.kernel import codec
 from council.kernel.errors import Usage
-from council.tasks.wire import building, conversion, explanation, signing
+from council.tasks.wire import building, conversion, signing, tables
 from council.tasks.wire.parsing import parse
 
 
@@ -21,7 +21,11 @@ def msg_parse(app: App, given: Given) -> Said:
         parsed = parse(one, given.version)
         parsed = parsed.strict() if given.strict else parsed
         data = parsed.shown() | ({"reply": building.reply(parsed)} if given.reply else {})
-        replies.append(Said(data=data, text=explanation.text(data), code=3 if parsed.errors else 0))
+        meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
+        errors = [{**one, "meaning": meanings[one["code"]]} for one in data["errors"]]
+        own = {k: v for k, v in parsed.fields.items() if isinstance(v, (str, int)) and v != ""}
+        said.more = {"errors": errors, "fields": own, "reply": data.get("reply", "")}
+        replies.append(said.copy(code=3 if errors else 0))
     for done in replies[:-1]:
         say(done, as_json=given.json)
     return replies[-1].copy(code=max(done.code for done in replies))

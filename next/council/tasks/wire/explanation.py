@@ -23,15 +23,3 @@ def explain(which: str, lang: str = "en") -> dict[str, Any] | None:
         return None
     lists: dict[str, Any] = {key: [] for key in ("waitsFor", "hindrances", "tried")}
     return {"kind": "code", "id": which, "name": which, "status": "", **lists, "next": sentences}
-
-
-def text(shown: dict[str, Any]) -> str:
-    """Return what `msg parse` finds for people."""
-    verdict, meanings = (
-        "valid" if shown["valid"] else "not valid",
-        tables.meanings(shown["version"]),
-    )
-    rows = [f"{name}: {value}" for name, value in shown["fields"].items() if value]
-    rows += [f"{one['code']} ({one['rule']}): {meanings[one['code']]}" for one in shown["errors"]]
-    head, reply = f"{shown['version']} ({shown['standing']}): {verdict}", shown.get("reply", "")
-    return "\n  ".join([head, *rows, *shown["warnings"]]) + f"\n{reply}"
