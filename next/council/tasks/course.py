@@ -45,11 +45,11 @@ def judge(message: Message, state: Context) -> str:
 
 def _unfit(message: Message, state: Context) -> str:
     """Return why a worker cannot take a request or a hand-off, "" where it can."""
-    called, worker = data.call(message.data)[0], state.workers.get(message.receiver, _ANY)
+    capability, worker = data.call(message.data)[0], state.workers.get(message.receiver, _ANY)
     limit = _DEEPEST if message.pairs.get("reason") else _DEPTH
     if message.depth > min(limit, worker.max_depth - 1):
         return "E16"
-    if called and worker.caps and called not in worker.caps:
+    if capability and worker.caps and capability not in worker.caps:
         return "E19"
     if message.receiver in state.down:
         return "E30"

@@ -74,9 +74,9 @@ def request(play: Play, text: str, caps: list[str], priority: str, budget: int |
     send(play, message.copy(priority=priority, state="N", budget=budget))
 
 
-def others(state: Context, caps: list[str], tried: list[str]) -> list[str]:
+def others(state: Context, caps: list[str], excluded: list[str]) -> list[str]:
     """Return the workers that fit, without those that were tried, the best first."""
-    without = [*tried, *state.down]
+    without = [*excluded, *state.down]
     return select(caps, state.workers, threshold=state.rules.threshold, without=without)
 
 
@@ -106,33 +106,33 @@ def again(play: Play, hop: Hop, worker: str, budget: int | None, **pairs: str) -
 
 def expected(state: Context, hop: Hop) -> lines.Expected:
     """Return what a line of the worker of a hop has to answer."""
-    asked = to_worker(state, hop, "R", "-", number=hop.asked, context=state.name)
-    asked.sender, worker = _giver(state, hop), state.workers.get(hop.worker)
+    request = to_worker(state, hop, "R", "-", number=hop.asked, context=state.name)
+    request.sender, worker = _giver(state, hop), state.workers.get(hop.worker)
     version = worker.version if worker else "V5"
-    return lines.Expected(request=asked, worker=hop.worker, version=version, lang=state.lang)
+    return lines.Expected(request=request, worker=hop.worker, version=version, lang=state.lang)
 
 
 def _giver(state: Context, hop: Hop) -> str:
     return state.hops[str(hop.source)].worker if hop.source else "O1"
 
 
-def hear(state: Context, number: int, heard: lines.Heard, at: datetime) -> list[Event]:
+def hear(state: Context, number: int, reading: lines.Heard, at: datetime) -> list[Event]:
     """Take what a worker says in a hop; what does not answer it is asked again (PR-554)."""
     play, key = Play(state, at), str(number)
-    asked, form = state.hops[key].asked, expected(state, state.hops[key])
-    for message in heard.messages:
+    current, form = state.hops[key].asked, expected(state, state.hops[key])
+    for message in reading.messages:
         hop = play.state.hops[key]
-        if hop.state not in OPEN or (hop.asked != asked and message.kind not in "UX"):
+        if hop.state not in OPEN or (hop.asked != current and message.kind not in "UX"):
             break
         if code := strange(play.state, hop, message):
             meaning, line = tables.meanings("V5", state.lang)[code], line_of(message)
             right = lines.right_line({"data": message.data} if code != "E43" else {}, form)
-            heard = lines.Heard(line=line, fault=f"{code}, {meaning}", right=right)
+            reading = lines.Heard(line=line, fault=f"{code}, {meaning}", right=right)
             break
-        take(play, hop, message, heard.result)
+        take(play, hop, message, reading.result)
     hop = play.state.hops[key]
-    if hop.state in OPEN and hop.asked == asked:
-        wrong = heard if heard.fault else lines.read_line("", form)
+    if hop.state in OPEN and hop.asked == current:
+        wrong = reading if reading.fault else lines.read_line("", form)
         play.add("task.unread", hop=number, text=lines.refusal(wrong, state.lang))
     return play.events
 
@@ -187,11 +187,11 @@ def _ask(play: Play, hop: Hop, message: Message) -> None:
     """Put the question of a worker to the user, with 2 to 4 short options or none (PR-576)."""
     pairs, items = message.pairs, list[str]()
     question = data.fitted(pairs.get("question", message.data), 120)
-    listed = data.parted(pairs.get("options", "").strip('"'), ",")
-    listed = [
+    texts = data.parted(pairs.get("options", "").strip('"'), ",")
+    texts = [
         pairs[name] for name in sorted(pairs) if name[:3] == "opt" and name[3:].isdecimal()
-    ] or listed
-    options = [data.fitted(one) for one in listed if one.strip()]
+    ] or texts
+    options = [data.fitted(one) for one in texts if one.strip()]
     if 2 <= len(options) <= 4 and all(len(one.split()) <= 3 for one in options):
         items = [f"opt{number}={one[:18]}" for number, one in enumerate(options, 1)]
     elif options:
@@ -214,7 +214,7 @@ def _hand_on(play: Play, hop: Hop, message: Message) -> None:
     if target and not code:
         more = {"agent": target.agent_id, "source": number}
         play.add("task.sent", message=message.copy(**own), **more)
-    elif hop.rejected >= MOST_REJECTED:
+    elif hop.rejections >= MOST_REJECTED:
         fail(play, hop, code, "its hand-offs were rejected")
     else:
         text = f"desc={tables.meanings('V5')[code]};id={message.receiver}"
@@ -231,10 +231,10 @@ def reply(state: Context, ident: str, text: str, now: datetime) -> list[Event]:
     task, play = state.tasks.get(ident), Play(state, now)
     if task is None or not task.question:
         raise NotFound("nothing-asked", f"nothing is asked in {state.name}", "council status")
-    chosen, words = understood(task.options, text)
+    option, words = understood(task.options, text)
     answer = f"answer={words}"
-    said = f"choice=opt{chosen}" if chosen else answer
-    user = Message(sender="User", receiver="O1", kind="C", data=said, task=ident, state=RUNNING)
+    choice = f"choice=opt{option}" if option else answer
+    user = Message(sender="User", receiver="O1", kind="C", data=choice, task=ident, state=RUNNING)
     play.add("task.told", message=user.copy(priority=task.priority))
     if hop := play.state.hops.get(str(task.asker)):
         message = to_worker(state, hop, "C", answer)

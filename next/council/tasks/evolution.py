@@ -9,7 +9,7 @@ from council.kernel.times import timedelta
 from council.runs import work
 from council.tasks import model as m
 from council.tasks.model import Context, Event, Hop, Task
-from council.tasks.wire.conversion import known
+from council.tasks.wire.conversion import from_line
 from council.tasks.wire.model import Message
 
 _TYPES = "opened known valued warned closed"
@@ -29,7 +29,7 @@ def evolve(state: Context, event: Event) -> None:
     if kind[:8] == "context.":
         _of_context(state, kind[8:], event)
     elif "line" in event:
-        message = known(event["line"])
+        message = from_line(event["line"])
         state.count = max(state.count, message.number)
         state.lines[str(message.number)] = event["line"]
         while len(state.lines) > m.MOST_LINES:
@@ -47,10 +47,10 @@ def evolve(state: Context, event: Event) -> None:
         state.tasks[event["task"]].is_late = True
     elif kind == "task.passed":
         for hop in [hop for hop in state.open_hops() if hop.asked == event["tour"]]:
-            hop.failing, hop.words = "E30", event["words"]
+            hop.failure, hop.words = "E30", event["words"]
     else:  # unread, given-up
         hop = state.hops[str(event["hop"])]
-        hop.failing = "E10" if kind == "task.unread" and hop.refusal else ""
+        hop.failure = "E10" if kind == "task.unread" and hop.refusal else ""
         hop.refusal = event.get("text", "")
 
 
@@ -74,7 +74,7 @@ def _said(state: Context, kind: str, event: Event, message: Message) -> None:
     """Fold a message; `hop` of the event is who has said it, or has to act on it."""
     at, hop = event["at"], state.hops.get(str(event.get("hop")))
     if before := state.hops.get(str(event.get("after"))):
-        before.failing = ""
+        before.failure = ""
     if kind == "sent":
         _sent(state, event, message)
     elif kind == "asked":
@@ -89,11 +89,11 @@ def _said(state: Context, kind: str, event: Event, message: Message) -> None:
         for one in state.open_hops(message.task) if message.state == m.CANCELLED else []:
             one.state = m.CANCELLED
         if hop:
-            hop.rejected += message.kind == "E"
+            hop.rejections += message.kind == "E"
             _act(state, hop, message, at)
     elif kind == "failed" and hop:
         hop.state, hop.code, hop.words = m.FAILED, message.code, event["words"]
-        hop.failing, task = message.code, state.tasks[hop.task]
+        hop.failure, task = message.code, state.tasks[hop.task]
         task.question = "" if task.asker == hop.number else task.question
     elif hop:
         _answered(state, event, hop, message)
@@ -102,11 +102,11 @@ def _said(state: Context, kind: str, event: Event, message: Message) -> None:
 def _sent(state: Context, event: Event, message: Message) -> None:
     of: dict[str, Any] = {name: event.get(name, 0) for name in ("agent", "source", "retry")}
     of |= {name: getattr(message, name) for name in ("number", "task", "depth", "budget", "data")}
-    hop = Hop(worker=message.receiver, granted=message.budget, **of)
+    hop = Hop(worker=message.receiver, grant=message.budget, **of)
     state.hops[str(hop.number)] = hop
     _act(state, hop, message, event["at"])
     task = state.tasks[hop.task]
-    task.state, task.raised = m.RUNNING, task.raised or event.get("reason") == "E17"
+    task.state, task.is_raised = m.RUNNING, task.is_raised or event.get("reason") == "E17"
     if source := state.hops.get(str(hop.source)):
         source.asked, source.refusal = 0, ""
         if source.budget is not None and hop.budget is not None:
@@ -127,9 +127,9 @@ def _answered(state: Context, event: Event, hop: Hop, message: Message) -> None:
         state.fields |= {f"{hop.task}:{name}": value for name, value in values.items()}
     else:
         hop.code, hop.words = message.code, event["text"]
-        hop.failing = "" if hop.source else message.code
-        needed = message.pairs.get("needed", "")
-        hop.needed = int(needed) if needed.isdecimal() else 0
+        hop.failure = "" if hop.source else message.code
+        amount = message.pairs.get("needed", "")
+        hop.need = int(amount) if amount.isdecimal() else 0
     source = state.hops.get(str(hop.source))
     if source and source.state == m.RUNNING:
         _act(state, source, message, event["at"])

@@ -29,11 +29,11 @@ def answer(registry: Registry, message: Message, agent: str, now: datetime) -> A
     ident, pairs, at = message.sender, message.pairs, times.text(now)
     worker, caps = registry.workers.get(ident), list(filter(None, pairs.get("caps", "").split(",")))
     if message.kind == "Q":
-        begin, wanted = pairs.get("filter", "").removesuffix("*"), pairs.get("status", "")
+        begin, standing = pairs.get("filter", "").removesuffix("*"), pairs.get("status", "")
         workers = registry.workers
         status = {key: ("", _STATUS[_is_older(one, SILENT, now)]) for key, one in workers.items()}
         names = sorted(workers, key=lambda key: (len(key), key))
-        names = [key for key in names if key.startswith(begin) and wanted in status[key]]
+        names = [key for key in names if key.startswith(begin) and standing in status[key]]
         return [], f"agents={','.join(names)};count={len(names)}"
     if message.kind == "J":
         fields: dict[str, Any] = {"about": pairs.get("desc", ""), "version": _version(pairs)}

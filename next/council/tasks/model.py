@@ -30,7 +30,7 @@ class Task(Record):
     """What was asked for, and what came of it.
 
     Attributes:
-        raised: Its budget was raised already (E17).
+        is_raised: Its budget was raised already (E17).
         questions: How many questions its workers asked.
         question: What a person is asked now, with `options`; "" is nothing. `asker` is the hop that
             waits for it, `until` when the person is late (E23), `is_late` that this was noted.
@@ -41,7 +41,7 @@ class Task(Record):
     caps: list[str] = []
     priority: str = "P1"
     state: str = NEW
-    raised: bool = False
+    is_raised: bool = False
     questions: int = 0
     question: str = ""
     options: list[str] = []
@@ -57,14 +57,14 @@ class Hop(Record):
     """A task in the hands of one worker; a retry, a fallback and a hand-off are hops of their own.
 
     Attributes:
-        number: Of the message that gave it the task, with the DATA `data` and a budget `granted`.
+        number: Of the message that gave it the task, with the DATA `data` and a budget `grant`.
         asked: Of the message that it has to act on until `until`; 0 while it waits.
         source: The hop that handed the task on, 0 where O1 gave it.
-        budget: The tokens that are left, None for no limit; `needed` is what it asked for (E17).
+        budget: The tokens that are left, None for no limit; `need` is what it asked for (E17).
         retry: Which retry this is.
         refusal: What its worker is told of a line that could not be read.
-        failing: The code of a failure that has not been followed yet.
-        rejected: How many of its hand-offs were rejected.
+        failure: The code of a failure that has not been followed yet.
+        rejections: How many of its hand-offs were rejected.
     """
 
     number: int
@@ -72,7 +72,7 @@ class Hop(Record):
     worker: str
     agent: str
     data: str = ""
-    granted: int | None = None
+    grant: int | None = None
     source: int = 0
     state: str = RUNNING
     depth: int = 0
@@ -81,12 +81,12 @@ class Hop(Record):
     until: str = ""
     retry: int = 0
     refusal: str = ""
-    failing: str = ""
-    needed: int = 0
+    failure: str = ""
+    need: int = 0
     code: str = ""
     words: str = ""
     result: str = ""
-    rejected: int = 0
+    rejections: int = 0
 
 
 class Context(Record):

@@ -7,7 +7,7 @@ from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.tasks.model import Context, Hop
 from council.tasks.wire import data, tables
-from council.tasks.wire.conversion import known, line_of
+from council.tasks.wire.conversion import from_line, line_of
 
 if TYPE_CHECKING:
     from council.app import App
@@ -47,21 +47,21 @@ def synthesis(app: App, state: Context, agent: str) -> str:
         for hop in state.hops.values()
         if not hop.source
     ]
-    shown = {"results": rows, "b": digest(f"{state.mark}{rows}")[:8]}
-    return prompt(app, "orchestrator", agent, state, **shown)
+    extra = {"results": rows, "b": digest(f"{state.mark}{rows}")[:8]}
+    return prompt(app, "orchestrator", agent, state, **extra)
 
 
 def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
     """Return what the worker of a hop is told: the task, what was said, the line to act on."""
     own = state.workers.get(hop.worker, Worker(agent_id=hop.agent))
-    lines = {int(number): known(line) for number, line in state.lines.items()}
+    lines = {int(number): from_line(line) for number, line in state.lines.items()}
     results = {one.number: one.result for one in state.children(hop)}
-    said: Rows = [
+    quotes: Rows = [
         {"of": f"M{number} {one.sender}>{one.receiver} {one.kind}", "text": one.data}
         for number, one in lines.items()
         if number < hop.asked and one.task == hop.task and hop.worker in (one.sender, one.receiver)
     ]
-    said += [
+    quotes += [
         {"of": f"result of M{number}", "text": text} for number, text in results.items() if text
     ]
     text = state.tasks[hop.task].text
@@ -70,9 +70,9 @@ def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
         for one in data.references(message.data) if message.task == hop.task else []:
             key = f"{one.task}:{one.name}" if one.kind == "FIELD" else one.name
             value = values.get(one.kind, {}).get(key, "")
-            said += [{"of": one.text, "text": value}] if value not in ("", text) else []
-    code = digest(f"{state.mark}{text}{said}")[:8]
+            quotes += [{"of": one.text, "text": value}] if value not in ("", text) else []
+    code = digest(f"{state.mark}{text}{quotes}")[:8]
     line = line_of(lines[hop.asked], own.version)
     kind = "research" if {*own.caps} >= RESEARCH else "worker"
-    shown = {"b": code, "text": text, "said": said, "line": line, "refusal": hop.refusal}
-    return prompt(app, kind, hop.worker, state, **shown, by_hand=by_hand, agent=hop.agent)
+    extra = {"b": code, "text": text, "said": quotes, "line": line, "refusal": hop.refusal}
+    return prompt(app, kind, hop.worker, state, **extra, by_hand=by_hand, agent=hop.agent)

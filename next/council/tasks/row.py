@@ -49,20 +49,20 @@ class _Contexts(KindRow):
 
     def states(self, app: App, names: list[str]) -> dict[str, Context]:
         """Return the contexts that can be read."""
-        found = {}
+        readable = {}
         for name in names:
             try:
-                found[name] = self.document(app, name).peek()
+                readable[name] = self.document(app, name).peek()
             except Refusal:
                 continue
-        return found
+        return readable
 
     def knows(self, app: App, which: str) -> bool:
         return which[:1] == "S" and which.isalnum() and self.document(app, which).exists()
 
     def document(self, app: App, name: str) -> Document[Any]:
-        closed = os.path.isdir(f"{app.state_folder}/closed/{name}")
-        return self._at(app, f"{'closed' if closed else 'contexts'}/{name}")
+        is_closed = os.path.isdir(f"{app.state_folder}/closed/{name}")
+        return self._at(app, f"{'closed' if is_closed else 'contexts'}/{name}")
 
     def _at(self, app: App, place: str) -> Document[Any]:
         return Document(f"{app.state_folder}/{place}", None, self.module, now=app.fixed)
@@ -101,12 +101,12 @@ class _Contexts(KindRow):
             return [work.failed(run.id, times.text(at), *words)]
         end = work.answered(run.id, times.text(at), output.use, output.cut)
         if joins:
-            closed = {"type": "context.closed", "answer": lines.plain(output.text.strip())}
-            return [{**closed, "at": times.text(at)}, end]
+            closing = {"type": "context.closed", "answer": lines.plain(output.text.strip())}
+            return [{**closing, "at": times.text(at)}, end]
         if hop is None:
             return [end]  # it has answered by command, or is not waited for
-        heard = lines.read_line(output.text, decisions.expected(state, hop))
-        return [*decisions.hear(state, hop.number, heard, at), end]
+        reading = lines.read_line(output.text, decisions.expected(state, hop))
+        return [*decisions.hear(state, hop.number, reading, at), end]
 
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         return [{"type": "task.passed", "tour": one.tour, "words": words, "at": times.text(at)}]

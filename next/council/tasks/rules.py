@@ -43,7 +43,7 @@ def due(state: Context, now: datetime) -> list[Event]:
             fail(play, hop, *why)
             return play.events
     for hop in play.state.hops.values():
-        if hop.failing and hop.state not in OPEN:
+        if hop.failure and hop.state not in OPEN:
             _follow(play, hop)
             return play.events
     hops: dict[str, list[Hop]] = {}
@@ -66,8 +66,8 @@ def due(state: Context, now: datetime) -> list[Event]:
 
 def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
     """Return code and words of why a worker will not answer, None while it may."""
-    if hop.failing:
-        return hop.failing, hop.words
+    if hop.failure:
+        return hop.failure, hop.words
     if hop.worker not in state.workers:
         return "E30", f"{hop.worker} has left"
     if hop.worker in state.down:
@@ -86,28 +86,28 @@ def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
 
 def _others(state: Context, hop: Hop) -> list[str]:
     """Return who can take a task in the place of those that had it, the best first."""
-    tried = [one.worker for one in state.hops.values() if (one.task, one.source) == (hop.task, 0)]
-    return [] if hop.source else others(state, state.tasks[hop.task].caps, tried)
+    former = [one.worker for one in state.hops.values() if (one.task, one.source) == (hop.task, 0)]
+    return [] if hop.source else others(state, state.tasks[hop.task].caps, former)
 
 
 def _follow(play: Play, hop: Hop) -> None:
     """Do what follows on the code of a failure: retry, fall back, raise the budget, or give up."""
-    state, code, task = play.state, hop.failing, play.state.tasks[hop.task]
-    rule, left = course.follows(code), _others(state, hop)
+    state, code, task = play.state, hop.failure, play.state.tasks[hop.task]
+    rule, rest = course.follows(code), _others(state, hop)
     if (source := state.hops.get(str(hop.source))) and source.state in OPEN:
         text = f"desc={tables.meanings('V5')[code]};id={hop.worker}"
         message = to_worker(state, source, "E", text, code=code)
         play.add("task.told", message=message, hop=source.number, after=hop.number)
         return
     is_there = hop.worker in {*state.workers} - {*state.down} and not source
-    if rule == "raise-budget-once" and is_there and not task.raised and hop.budget is not None:
-        more = min(9999, max(2 * (hop.granted or 0), hop.needed))
+    if rule == "raise-budget-once" and is_there and not task.is_raised and hop.budget is not None:
+        more = min(9999, max(2 * (hop.grant or 0), hop.need))
         again(play, hop, hop.worker, more, reason=code)
     elif rule == "retry-auto-max-2" and hop.retry < MOST_RETRIES and is_there and code != "E22":
         count = {"retry": str(hop.retry + 1), "max": str(MOST_RETRIES)}
         again(play, hop, hop.worker, hop.budget, **count)
-    elif rule in ("retry-auto-max-2", "fallback-other-worker") and left:
-        again(play, hop, left[0], hop.budget, fallback_from=hop.worker, reason=code)
+    elif rule in ("retry-auto-max-2", "fallback-other-worker") and rest:
+        again(play, hop, rest[0], hop.budget, fallback_from=hop.worker, reason=code)
     else:
         play.add("task.given-up", hop=hop.number)
 
@@ -125,10 +125,10 @@ def _late(play: Play, ident: str, task: Task, now: datetime) -> list[Event]:
 
 def _end(task: Task, hops: list[Hop]) -> dict[str, str] | None:
     """Return how a task has ended, None while somebody has it in hand or is asked."""
-    if not hops or task.question or any(hop.state in OPEN or hop.failing for hop in hops):
+    if not hops or task.question or any(hop.state in OPEN or hop.failure for hop in hops):
         return None
-    done = [one for one in hops if one.state == DONE]
-    last, result = (done or hops)[-1], "\n\n".join(one.result for one in done)
+    successes = [one for one in hops if one.state == DONE]
+    last, result = (successes or hops)[-1], "\n\n".join(one.result for one in successes)
     return {"state": last.state, "result": result, "code": last.code, "words": last.words}
 
 
@@ -199,7 +199,7 @@ def wake(state: Context, by_hand: frozenset[str] = frozenset()) -> datetime | No
     moments += [one.until for one in state.open_hops() if one.asked]
     moments += [_until(state)] if _joining(state) else []
     moments += [one.until for one in state.tasks.values() if one.question and not one.is_late]
-    used = [one.worker for one in state.open_hops()]
-    alive = [one.alive for key, one in state.workers.items() if key in used and one.alive]
+    busy = [one.worker for one in state.open_hops()]
+    alive = [one.alive for key, one in state.workers.items() if key in busy and one.alive]
     moments += [times.later(one, SILENT) for one in alive]
     return min((times.instant(one) for one in moments if one), default=None)

@@ -24,9 +24,9 @@ def select(
     """
     rows = []
     for ident, one in workers.items():
-        matched = sum(name in one.caps for name in set(required))
-        score = matched / len(set(required)) if required else 1.0
-        fits = score >= threshold and (matched or not required) and depth < one.max_depth
+        count = sum(name in one.caps for name in set(required))
+        score = count / len(set(required)) if required else 1.0
+        fits = score >= threshold and (count or not required) and depth < one.max_depth
         if ident[:1] == "W" and ident not in without and fits:
             rows.append((one.load >= FULL, -score, one.load, one.used, _number(ident), ident))
     return [row[-1] for row in sorted(rows)]
@@ -43,8 +43,8 @@ def named_in(text: str, workers: Mapping[str, Worker]) -> list[str]:
     """
     words, every = _words(text), {name for one in workers.values() for name in one.caps}
     places = sorted((words.find(_words(name)), -len(name), name) for name in every)
-    named = [name for place, _, name in places if place >= 0]
-    return named if any({*named} <= {*one.caps} for one in workers.values()) else named[:1]
+    matches = [name for place, _, name in places if place >= 0]
+    return matches if any({*matches} <= {*one.caps} for one in workers.values()) else matches[:1]
 
 
 def _words(text: str) -> str:

@@ -96,8 +96,8 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
         if bool(state.name) is not bool(ctx):
             raise Conflict("taken", f"{name} was opened or closed just now", "try again")
         if not ctx:
-            opened = {"name": name, "lang": app.settings.language or "en"}
-            play.add("context.opened", **opened, rules=rules_of(app).to_json())
+            facts = {"name": name, "lang": app.settings.language or "en"}
+            play.add("context.opened", **facts, rules=rules_of(app).to_json())
         play.take(_news(app, play.state))
         act(play)
         return play.events
@@ -114,10 +114,10 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
             CONTEXTS.finish(app, name)
         else:
             starting.start(app, CONTEXTS, name)
-    sent = [message_of(event["line"]) for event in change.events if "line" in event]
-    first = {"task": sent[0].task, "message": line_of(sent[0])} if sent else {}
+    messages = [message_of(event["line"]) for event in change.events if "line" in event]
+    first = {"task": messages[0].task, "message": line_of(messages[0])} if messages else {}
     where = {"outcome": "delivered", "context": name, "task": "", "message": ""}
-    return {**where, **first, "to": [one.receiver for one in sent], **_answer(change.state)}
+    return {**where, **first, "to": [one.receiver for one in messages], **_answer(change.state)}
 
 
 def _news(app: App, state: Context) -> list[Event]:
@@ -138,10 +138,10 @@ def _numbers(app: App) -> list[int]:
 
 
 def _answer(state: Context) -> Result:
-    asked = [state.tasks[ident].question for ident in state.pending()]
+    questions = [state.tasks[ident].question for ident in state.pending()]
     code = next((one.code for one in state.tasks.values() if one.code), "")
     answer = {"answer": state.answer, "done": bool(state.closed_at), "verdict": code}
-    return {**answer, "asked": asked}
+    return {**answer, "asked": questions}
 
 
 def wait(app: App, name: str, seconds: float) -> Result:
@@ -181,9 +181,9 @@ def say(app: App, to: str, text: str, by: str) -> Result | None:
 
     def decide(play: Play) -> None:
         nonlocal words
-        asked = task or next(iter(play.state.pending()), "")
-        play.take(decisions.reply(play.state, asked, text, app.now))
-        words = decisions.understood(play.state.tasks[asked].options, text)[1]
+        target = task or next(iter(play.state.pending()), "")
+        play.take(decisions.reply(play.state, target, text, app.now))
+        words = decisions.understood(play.state.tasks[target].options, text)[1]
 
     if not name:
         return None
@@ -201,11 +201,11 @@ def cancel(app: App, which: str, why: str, by: str) -> Result | None:
 
     if not name:
         return None
-    made = _change(app, name, decide, by)
+    result = _change(app, name, decide, by)
     state: Context = CONTEXTS.document(app, name).peek()
     awaited = [hop.asked for hop in state.open_hops()]
     heartbeat.end_runs(app, [o for o in state.runs.by_id.values() if o.tour not in awaited])
-    return {**made, "outcome": "cancelled"}
+    return {**result, "outcome": "cancelled"}
 
 
 def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
@@ -226,8 +226,8 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
         state, key = play.state, app.env.get(play.state.rules.auth_key_env, "")
         if state.rules.auth_key_env:
             auths = [message_of(one).pairs.get("auth", "") for one in state.lines.values()]
-            used = [one.rpartition(":")[0].upper() for one in auths]
-            reason = signing.verify(line, key, used)[0]
+            pairs = [one.rpartition(":")[0].upper() for one in auths]
+            reason = signing.verify(line, key, pairs)[0]
             _judge("E90" * (reason != "valid"), f": auth is {reason}")
         _judge(course.judge(message, state))
         _check_sender(app, state, message, agent)

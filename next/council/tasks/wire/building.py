@@ -30,22 +30,22 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
         Usage: There is no such version or field.
         Invalid: The values make no message that passes the strict check.
     """
-    named: dict[str, Any] = {_NAMES.get(name, name): one for name, one in fields.items()}
-    parent = str(named.pop("pid", None) or "")
-    unknown = [name for name in named if name not in _DEFAULTS and name not in _DERIVED]
+    inputs: dict[str, Any] = {_NAMES.get(name, name): one for name, one in fields.items()}
+    parent = str(inputs.pop("pid", None) or "")
+    unknown = [name for name in inputs if name not in _DEFAULTS and name not in _DERIVED]
     if unknown or version not in tables.VERSIONS:
         what = f"no field {unknown[0][:20]!r}" if unknown else f"no version {version[:20]!r}"
         raise Usage("usage", what, f"fields: {', '.join(_DEFAULTS)}; versions: V1 to V5")
     values = {**_DEFAULTS, "pri": "P1" if version in ("V3", "V5") else "-"}
     values |= {
-        name: "-" if one is None else str(one) for name, one in named.items() if name in _DEFAULTS
+        name: "-" if one is None else str(one) for name, one in inputs.items() if name in _DEFAULTS
     }
     values |= {"pri": "-", "state": "-"} if minimal else {}
     values["type"] = LETTERS.get(values["type"], values["type"])
-    if not named.get("data"):
-        payload = data.written(list(named.get("flags", [])), dict(named.get("pairs", ())))
+    if not inputs.get("data"):
+        payload = data.written(list(inputs.get("flags", [])), dict(inputs.get("pairs", ())))
         empty = "ok" if values["type"] == "A" else "-"
-        values["data"] = payload if payload != "ok" else str(named.get("desc") or empty)
+        values["data"] = payload if payload != "ok" else str(inputs.get("desc") or empty)
     if parent:  # the message that this one follows from (PR-547)
         if not re.fullmatch(r"M?\d{1,4}", parent, re.ASCII):
             raise Invalid("bad-message", f"no parent message: {parent[:20]!r}", "write pid=M5")

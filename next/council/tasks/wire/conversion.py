@@ -96,20 +96,20 @@ def convert(
     if to not in tables.VERSIONS:
         raise Usage("usage", f"nothing is written in {to[:20]!r}", "use V1, V2, V3, V4 or V5")
     parsed = (message if isinstance(message, Parsed) else parse(message)).sound()
-    lost = {"DATA"} if "W_DATA_TRUNCATED" in parsed.warnings else set[str]()
-    text = _walked(parsed, to, lossy, structural, lost)
+    gaps = {"DATA"} if "W_DATA_TRUNCATED" in parsed.warnings else set[str]()
+    text = _walked(parsed, to, lossy, structural, gaps)
     if sidecar and sidecar.get("version") == to:
-        text = _restored(text, parsed, sidecar, structural, lost)
+        text = _restored(text, parsed, sidecar, structural, gaps)
     if errors := parse(text, to).errors:
         raise _refused(parsed.version, to, f"rule {errors[0].rule}")
     record = {"version": parsed.version, "text": parsed.text.rstrip("\r\n")}
     record |= {"convertedVersion": to, "converted": text}
-    losses = [name for name in (*_LOSSES, "DATA") if name in lost]
+    losses = [name for name in (*_LOSSES, "DATA") if name in gaps]
     return Converted(text=text, losses=losses, sidecar=record)
 
 
-def _walked(parsed: Parsed, to: str, lossy: bool, structural: bool, lost: set[str]) -> str:
-    """Return the text in the target version; add to `lost` what was lost on the way."""
+def _walked(parsed: Parsed, to: str, lossy: bool, structural: bool, gaps: set[str]) -> str:
+    """Return the text in the target version; add to `gaps` what was lost on the way."""
     if parsed.version == to:
         return parsed.text.rstrip("\r\n") if to == "V1" else "|".join(parsed.segments)
     values, at = opened(parsed), parsed.version
@@ -122,13 +122,13 @@ def _walked(parsed: Parsed, to: str, lossy: bool, structural: bool, lost: set[st
                 raise _refused(at, target, row.why, "--lossy" * (row.rule == "lossy"))
             if row.rule != "put":
                 segment = {"to": "route", "task": "tid"}.get(row.segment, row.segment)
-                lost.add(segment.upper())
+                gaps.add(segment.upper())
             match = re.fullmatch(row.pattern, values[row.segment], re.DOTALL)
             values[row.segment] = match.expand(row.put) if match else ""
         coded = values["err"] != "-" and at not in ("V1", "V5D") and target != "V1"
         if coded and (not structural or values["err"] == "E00"):
             values["err"], exact = tables.mapped(values["err"], at, target)
-            lost.update(() if exact else {"ERR"})
+            gaps.update(() if exact else {"ERR"})
         at = target
     return written(values, to)
 
@@ -139,7 +139,7 @@ def _refused(source: str, target: str, why: str, hint: str = "") -> Refused:
 
 
 def _restored(
-    text: str, parsed: Parsed, sidecar: dict[str, str], structural: bool, lost: set[str]
+    text: str, parsed: Parsed, sidecar: dict[str, str], structural: bool, gaps: set[str]
 ) -> str:
     """Return the text with the original's values where the converted ones were not changed.
 
@@ -155,7 +155,7 @@ def _restored(
     for at, name in enumerate(tables.FORMS[to].names):
         if segments[at] == plain[at] and (same or name in _SHARED):
             segments[at] = original.segments[at]
-            lost.discard(name.upper())
+            gaps.discard(name.upper())
     return "|".join(segments)
 
 
@@ -163,10 +163,10 @@ def message_of(line: str | Parsed) -> Message:
     """Return what a line of any version says; raise Invalid or Refused where it is no V5."""
     parsed = (line if isinstance(line, Parsed) else parse(line)).sound()
     parsed = parsed if parsed.version == "V5" else parse(convert(parsed, "V5").text, "V5")
-    return known(written(opened(parsed), "V5"))
+    return from_line(written(opened(parsed), "V5"))
 
 
-def known(line: str) -> Message:
+def from_line(line: str) -> Message:
     """Return what a line that `line_of` or `written` made says; it is not checked again."""
     *segments, text = line.split("|")
     number, route, kind, *rest, depth, context, budget = ("" if s == "-" else s for s in segments)

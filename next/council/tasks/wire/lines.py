@@ -68,45 +68,45 @@ def read_line(text: str, expected: Expected) -> Heard:
 
     Lines that follow a result belong to it, up to the end of the fence that it is in.
     """
-    shown = text.replace("\r\n", "\n").strip("\ufeff\n")
-    if thought := _THINKING.match(shown):
-        _, ended, rest = shown.partition(f"</{thought[1]}>")
-        shown = rest if ended else shown
-    bare = re.sub(r"(?m)^\s*(```|~~~).*$", "", shown).strip()
+    body = text.replace("\r\n", "\n").strip("\ufeff\n")
+    if thought := _THINKING.match(body):
+        _, ended, rest = body.partition(f"</{thought[1]}>")
+        body = rest if ended else body
+    bare = re.sub(r"(?m)^\s*(```|~~~).*$", "", body).strip()
     if bare[:1] + bare[-1:] == "{}" and '"type"' in bare.lower():
         return _refused(" ".join(bare.split()), _say("json", expected), {}, expected)
-    heard, more = Heard(), list[str]()
+    whole, more = Heard(), list[str]()
     fenced = follows = False
-    for line in shown.split("\n"):
+    for line in body.split("\n"):
         reading = _read(line, expected)
         if reading is None and re.match(r"\s*(```|~~~)", line):
             follows, fenced = follows and not fenced, not fenced
         elif reading is None:
             more += [line.rstrip()] * follows
         elif reading.line:
-            earlier = {"messages": heard.messages, "result": heard.result}
-            heard = heard if heard.line else reading.copy(**earlier)
+            earlier = {"messages": whole.messages, "result": whole.result}
+            whole = whole if whole.line else reading.copy(**earlier)
         else:
-            heard.messages += reading.messages
+            whole.messages += reading.messages
             if follows := reading.messages[0].kind == "S":
-                heard.result = reading.result
+                whole.result = reading.result
                 more = [readable(reading.result or reading.messages[0].data)]
-    heard.result = "\n".join(more).strip() if heard.result or any(more[1:]) else ""
-    if not heard.messages and not heard.line:
+    whole.result = "\n".join(more).strip() if whole.result or any(more[1:]) else ""
+    if not whole.messages and not whole.line:
         return _refused("", _say("none", expected), {}, expected)
-    return _joined(heard, expected)
+    return _joined(whole, expected)
 
 
-def _joined(heard: Heard, expected: Expected) -> Heard:
+def _joined(whole: Heard, expected: Expected) -> Heard:
     """Join a result that came in numbered chunks (`part=1/3`, PR-548) to one message."""
-    parts = [one for one in heard.messages if one.kind == "S" and "part" in one.pairs]
+    parts = [one for one in whole.messages if one.kind == "S" and "part" in one.pairs]
     chunks = {one.pairs["part"]: one for one in parts}
-    wanted = [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)]
-    if chunks.keys() != {*wanted}:
+    names = [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)]
+    if chunks.keys() != {*names}:
         return _refused(", ".join(chunks), _say("chunks", expected), {}, expected)
-    items = [[i for i in data.parted(chunks[n].data, ";") if i[:5] != "part="] for n in wanted]
-    result = "\n".join(readable(";".join(one)) for one in items) or heard.result
-    return heard.copy(messages=[o for o in heard.messages if o not in parts[:-1]], result=result)
+    items = [[i for i in data.parted(chunks[n].data, ";") if i[:5] != "part="] for n in names]
+    result = "\n".join(readable(";".join(one)) for one in items) or whole.result
+    return whole.copy(messages=[o for o in whole.messages if o not in parts[:-1]], result=result)
 
 
 def find(line: str) -> tuple[str, str] | None:
@@ -139,7 +139,7 @@ def _read(line: str, expected: Expected) -> Heard | None:
     reading = find(line)
     if reading is None:
         return None
-    text, asked = reading[0], expected.request
+    text, request = reading[0], expected.request
     mark = next((one for one in "|\t;,/" if text.count(one) >= 4), "|")
     segments = [one.strip() for one in text.split(mark)]
     if not segments[-1] and len(segments) - 1 in COUNTS:
@@ -149,15 +149,15 @@ def _read(line: str, expected: Expected) -> Heard | None:
     values = {name: _mended(name, one) for name, one in zip(names, segments, strict=False)}
     errors = []
     if version:
-        read = parse("|".join(values.values()), version)
+        parsed = parse("|".join(values.values()), version)
         try:
-            message = message_of(read)
+            message = message_of(parsed)
         except Refusal:
-            errors = read.errors
+            errors = parsed.errors
         else:
             if version != "V5":  # an older line says nothing of these
-                message.depth = asked.depth + (message.kind == "X")
-                message.context, message.budget = asked.context, asked.budget
+                message.depth = request.depth + (message.kind == "X")
+                message.context, message.budget = request.context, request.budget
             cut = values["data"] if len(values["data"]) > data.MOST_CHARS else ""
             return Heard(messages=[message], result=cut)
     if reading[1] and reading[1][-1] not in ":：":
@@ -205,17 +205,18 @@ def _refused(line: str, fault: str, fields: dict[str, str], expected: Expected) 
 
 def right_line(fields: dict[str, str], expected: Expected) -> str:
     """Return the line to send: what was said where it can stand, else what the request says."""
-    asked, version = expected.request, "V4" if expected.version == "V4" else "V5"
+    request, version = expected.request, "V4" if expected.version == "V4" else "V5"
     word = fields.get("type", "").upper()
     kind = word if word in _STATES else _TYPES.get(word, "S")
     codes = re.findall(r"\bE\d\d\b", f"{fields.get('err')} {fields.get('state')}")
     values = {
-        **{"msg": f"M{asked.number + 1}", "route": f"{expected.worker}>{asked.sender}"},
-        **{"type": kind, "pri": asked.priority or "-", "state": _STATES[kind]},
-        **dict.fromkeys(("tid", "task"), asked.task or "-"),
+        **{"msg": f"M{request.number + 1}", "route": f"{expected.worker}>{request.sender}"},
+        **{"type": kind, "pri": request.priority or "-", "state": _STATES[kind]},
+        **dict.fromkeys(("tid", "task"), request.task or "-"),
         **{"err": [*codes, "E99"][0] if kind == "E" else "-"},
-        **{"depth": str(asked.depth), "ctx": asked.context or "-", "data": _DATA.get(kind, "…")},
-        "budget": "-" if asked.budget is None else f"B{asked.budget}",
+        **{"depth": str(request.depth), "data": _DATA.get(kind, "…")},
+        "ctx": request.context or "-",
+        "budget": "-" if request.budget is None else f"B{request.budget}",
     }
     names = tables.FORMS[version].names
     for name in ("budget", "data"):
@@ -225,9 +226,9 @@ def right_line(fields: dict[str, str], expected: Expected) -> str:
     return "|".join(values[name] for name in names)
 
 
-def refusal(heard: Heard, lang: str = "en") -> str:
+def refusal(reading: Heard, lang: str = "en") -> str:
     """Return what a worker is told of a line that could not be read."""
-    values = {"line": heard.line or "-", "fault": heard.fault, "right": heard.right}
+    values = {"line": reading.line or "-", "fault": reading.fault, "right": reading.right}
     return _texts(lang)["refusal"].format(**values)
 
 

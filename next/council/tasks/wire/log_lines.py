@@ -16,7 +16,7 @@ def logged(event: dict[str, Any]) -> str:
     """
     if "line" not in event:
         return ""
-    one, at = conversion.known(event["line"]), times.instant(event["at"])
+    one, at = conversion.from_line(event["line"]), times.instant(event["at"])
     code = one.code.replace("E00", "")
     level = "ERROR" if code[:2] == "E9" else "WARN" if code or one.kind == "E" else "INFO"
     head = f"[{int(at.timestamp()) % 86_400:05}] [{level}] [{one.context or '-'}]"

@@ -41,11 +41,11 @@ class Parsed(Record):
 
     def strict(self) -> Parsed:
         """Return the reading with every warning that has a code turned into a fault (PR-006)."""
-        turned = [note for note in self.notes if note.code]
-        errors = sorted([*self.errors, *turned], key=lambda fault: fault.segment or 0)
-        errors = errors if turned else self.errors
-        left = [note for note in self.notes if not note.code]
-        return self.copy(errors=errors, notes=left, fields={} if errors else self.fields)
+        faults = [note for note in self.notes if note.code]
+        errors = sorted([*self.errors, *faults], key=lambda fault: fault.segment or 0)
+        errors = errors if faults else self.errors
+        rest = [note for note in self.notes if not note.code]
+        return self.copy(errors=errors, notes=rest, fields={} if errors else self.fields)
 
     def sound(self) -> Parsed:
         """Return the reading itself; raise Invalid (`bad-message`) where it has faults."""

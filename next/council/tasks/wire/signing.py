@@ -37,10 +37,10 @@ def sign(text: str, key: str, sid: str, nonce: str) -> str:
     return signed
 
 
-def verify(text: str, key: str, used: Container[str]) -> tuple[str, str]:
+def verify(text: str, key: str, history: Container[str]) -> tuple[str, str]:
     """Return `valid` and the session and nonce to remember (`S1:A3F2`), or what is wrong and "".
 
-    Wrong is `missing`, `malformed`, `forged`, or `replayed`: it is among those `used` so far.
+    Wrong is `missing`, `malformed`, `forged`, or `replayed`: it is among those `history` so far.
     """
     line = text.rstrip("\r\n")
     pairs = _auths(line)
@@ -54,7 +54,7 @@ def verify(text: str, key: str, used: Container[str]) -> tuple[str, str]:
     if not any(hmac.compare_digest(one, signature.upper()) for one in ours):
         return "forged", ""
     pair = f"{sid}:{nonce.upper()}"
-    return ("replayed", "") if pair in used else ("valid", pair)
+    return ("replayed", "") if pair in history else ("valid", pair)
 
 
 def _auths(line: str) -> list[str]:
