@@ -86,13 +86,15 @@ def request(
 
 def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
     """Do something in a context, or in a new one; start what it asks for."""
-    if ctx and ctx not in CONTEXTS.names(app):
-        what = "is closed" if CONTEXTS.knows(app, ctx) else "is no context"
-        raise Refused("E42", f"{ctx[:20]} {what}", "leave out --ctx for a new one", verdict="E42")
+    fix = "leave out --ctx for a new one"
+    if ctx and not CONTEXTS.knows(app, ctx):
+        raise Refused("E42", f"{ctx[:20]} is no context", fix, verdict="E42")
     name = ctx or f"S{1 + max([0, *_numbers(app)])}"
 
     def decide(state: Context) -> list[Event]:
         play = Play(state, app.now)
+        if state.closed_at:
+            raise Refused("E42", f"{ctx} is closed", fix, verdict="E42")
         if bool(state.name) is not bool(ctx):
             raise Conflict("taken", f"{name} was opened or closed just now", "try again")
         if not ctx:

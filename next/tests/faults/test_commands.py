@@ -11,7 +11,9 @@ import pytest
 
 from council.app import App
 from council.councils import page
+from council.delegation.row import CALLS
 from council.rooms.row import ROOMS
+from council.tasks.row import CONTEXTS
 from tests.faults.test_calls import CHANGING, needs_strace, sampled
 
 NOW = "2026-11-28T09:30:00Z"
@@ -21,7 +23,11 @@ VERBS = {
     "edit": ["heartbeat"],
     "minutes": ["stop", "--name", "k", "--now"],
     "post": ["channel", "post", "den", "SAID-ONCE", "--as", "zoe", "--key", "k1"],
+    "task": ["msg", "send", "M2|W1>O1|S|T1|P1|D|-|0|S1|B9|result=SAID-ONCE", "--as", "ann"],
+    "message": ["agent", "message", "SAID-ONCE", "--as", "ann", "--to", "ben", "--key", "k1"],
+    "call": ["agent", "call", "SAID-ONCE", "--as", "ann", "--to", "bot", "--key", "k1", "--json"],
 }
+PLACES = ("conversations/k", "rooms/den", "contexts/S1", ".council/calls")
 
 
 def run(root, *words, before=()):
@@ -46,8 +52,16 @@ def models(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     done = run(root, "channel", "create", "chat", "den", "--participants", "ann,ben")
     assert done.returncode == 0, done.stderr
-    for verb in ("edit", "minutes", "post"):
+    for verb in [verb for verb in VERBS if verb != "answer"]:
         shutil.copytree(root, folder / verb)
+    own = str(folder / "task")
+    run(own, "agent", "join", "ann", "--caps", "plan")
+    done = run(own, "msg", "send", "--user", "Plan it")
+    assert done.returncode == 0, done.stderr
+    own = str(folder / "call")
+    with open(f"{own}/council.toml", "a") as file:
+        file.write("[agents.bot]\nargv = ['sh', '-c', 'cat >/dev/null; echo x >> ran; echo Yes']\n")
+    assert run(own, "agent", "add", "bot").returncode == 0
     typed = stale.replace("(agent:ben): WAITING", "(agent:ben): RESPONDED")
     typed = typed.replace("draft 1-ben-->\n", "draft 1-ben-->\n\nSAID-ONCE\n")
     with open(App(str(folder / "edit")).page_of("k") + "~", "w") as file:
@@ -67,7 +81,7 @@ def points(models, tmp_path, what):
     with open(out) as file:
         for line in file:
             name = re.match(r"(\w+)\(", line)
-            touched = touched or "conversations/k" in line or "rooms/den" in line
+            touched = touched or any(place in line for place in PLACES)
             if name:
                 counts[name[1]] = counts.get(name[1], 0) + 1
                 found += [(name[1], counts[name[1]])] if touched else []
@@ -85,7 +99,18 @@ def check(root, what):
         assert not os.path.exists(App(root).page_of("k")) and App(root).conversations() == []
         assert len(os.listdir(f"{root}/memory/shared/.council/closed")) == 1
         return
+    if what == "task":
+        assert done.returncode in (0, 4, 6), done.stderr  # 4, 6: it is closed
+        assert run(root, "heartbeat").returncode == 0
+        context = CONTEXTS.document(App(root), "S1").peek()
+        assert (context.answer, context.count) == ("SAID-ONCE", 2) and context.closed_at
+        assert os.listdir(f"{root}/memory/shared/.council/contexts") == []
+        return
     assert done.returncode == 0, done.stderr
+    if what == "message":
+        state = CALLS.document(App(root), "calls").peek()
+        assert [one.message for one in state.messages] == ["SAID-ONCE"]
+        return
     if what == "post":
         room = ROOMS.document(App(root), "den").read()
         assert [one.content for one in room.messages] == ["SAID-ONCE"]
@@ -119,7 +144,7 @@ def injected(models, tmp_path, what, point, injection):
 
 
 @needs_strace
-@pytest.mark.parametrize("what", ["answer", "edit", "post"])
+@pytest.mark.parametrize("what", ["answer", "edit", "post", "task", "message"])
 def test_killed_at_some_calls(models, tmp_path, what):
     for point in sampled(points(models, tmp_path, what), 3):
         injected(models, tmp_path, what, point, "signal=KILL")
