@@ -14,7 +14,7 @@ from council.kernel import codec, ids, times
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused
 from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.kernel.times import timedelta
-from council.runs import starting, supervisor
+from council.runs import heartbeat, starting, supervisor
 
 if TYPE_CHECKING:
     from council.app import App
@@ -85,7 +85,9 @@ def call(
         error = {**refusal.to_json(), "traceId": made["trace_id"]}
         made = {"status": model.REJECTED, "summary": "", "artifacts": [], "error": error}
         return {**made, "length": 0, "truncated": False}
-    if not found:
+    if found:
+        heartbeat.serve(app, CALLS, model.IDENT)  # its run may have died with the first caller
+    else:
         _brief(app, state.calls[-1])
     one = _ended(app, (found or [state.count])[0])
     data: dict[str, Any] = {"status": one.status, "summary": one.summary, "artifacts": one.results}
