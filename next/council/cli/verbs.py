@@ -52,7 +52,8 @@ def respond(app: App, given: Given) -> Said:
     faults = ", ".join(f"{one['part']} ({one['code']})" for one in done["faults"])
     notes = [f"not understood: {faults}"] * bool(faults)
     notes = [done["question"]] if done["askedAgain"] else notes
-    outcome = "asked" if done["askedAgain"] else done["outcome"]
+    is_kept = done["askedAgain"] and done["outcome"] != "checked"
+    outcome = "asked" if is_kept else done["outcome"]
     heard, moved = done["understood"], done["transition"] or {"from": "", "to": None}
     more = {**heard, outcome: True, "next": moved["to"], "over": moved["to"] == ""}
     more["status"] = heard["status"].replace("RESPONDED", "")
