@@ -97,7 +97,7 @@ def list_(app: App, given: Given) -> Said:
         rows = [row for row in rows if all(w in str([*row.values()]).casefold() for w in words)]
     else:
         raise Usage(
-            "usage", f"cannot list {kind[:40]!r}", "use minutes, agents, rooms, calls or artifacts"
+            "usage", f"cannot list {kind[:40]!r}", "use minutes, agents, rooms, tasks or artifacts"
         )
     is_part = bool(given.search or given.since)
     more = {"missed": not rows and is_part, "none": not rows and not is_part}
