@@ -60,6 +60,7 @@ class Newcomer:
     def __init__(self, root: Path) -> None:
         self.folder = self.home = root
         self.servers: list[subprocess.Popen[str]] = []
+        (root / "exports").touch()
         for name, script in {**PROGRAMS, "systemctl": "#!/bin/sh\nexit 1\n"}.items():
             path = root / "bin" / name
             path.parent.mkdir(exist_ok=True)
@@ -68,15 +69,17 @@ class Newcomer:
         self.env = {"PATH": f"{root}/bin:/usr/bin:/bin", "HOME": str(root), "COLUMNS": "80"}
         self.env |= {"PYTHONPATH": str(SOURCE), "LC_ALL": "C.UTF-8", "USER": "newcomer"}
 
-    def types(self, command: str) -> list[str]:
+    def types(self, command: str, first: int = 0) -> list[str]:
         """Run a command that has to succeed and return the lines that it prints.
 
-        One that ends with `&` runs until the end of the page; its first line is returned.
+        One that ends with `&` runs until the end of the page; its `first` lines are returned.
         """
         if command.endswith("&"):
             self.servers.append(self._start(command[:-1]))
-            return [self.servers[-1].stdout.readline().rstrip("\n")]  # type: ignore[union-attr]
-        done = self._start(f"{command}\nrc=$?\npwd >{self.home}/where\nexit $rc")
+            stdout = self.servers[-1].stdout or ()
+            return [next(iter(stdout), "").rstrip("\n") for _ in range(first)]
+        kept = f"pwd >{self.home}/where; export -p | grep -v PWD >{self.home}/exports"
+        done = self._start(f". {self.home}/exports\n{command}\nrc=$?\n{kept}\nexit $rc")
         output = done.communicate(timeout=60)[0]
         assert done.returncode == 0, f"{command}\n{output}"
         self.folder = Path((self.home / "where").read_text().strip())
@@ -97,7 +100,7 @@ class Newcomer:
                     file.write(f"\n{command}")
                 assert "council.toml" not in "\n".join(self.types("council status --problems"))
                 continue
-            printed = self.types(command)
+            printed = self.types(command, len(shown))
             assert not shown or fits(printed, shown), "\n".join([f"$ {command}", *printed])
 
     def leaves(self) -> None:
