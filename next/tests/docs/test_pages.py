@@ -18,6 +18,7 @@ from tests.docs.player import SOURCE, Newcomer
 
 README = (SOURCE / "README.md").read_text(encoding="utf-8")
 DOCS = {path.name: path.read_text(encoding="utf-8") for path in SOURCE.glob("docs/*.md")}
+ENGINE = "postgresql://council@db.example/council"
 SLOW = [name for name in DOCS if "```console slow" in DOCS[name]]
 
 
@@ -41,8 +42,16 @@ def test_a_reader_can_follow_a_page(newcomer: Newcomer, page: str) -> None:
 @pytest.mark.parametrize("page", sorted(SLOW))
 def test_a_reader_with_servers_can_follow_a_page(newcomer: Newcomer, page: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as any_port:
-        port = str(any_port.getsockname()[1])
-    newcomer.follows(DOCS[page].replace("8420", port), slow=True)
+        text = DOCS[page].replace("8420", str(any_port.getsockname()[1]))
+    if ENGINE not in text:
+        return newcomer.follows(text, slow=True)
+    from tests.machines.servers import Server  # late: few pages need PostgreSQL
+
+    server = Server()
+    try:
+        return newcomer.follows(text.replace(ENGINE, server.url(server.database())), slow=True)
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize("page", sorted(DOCS))
