@@ -31,7 +31,7 @@ class Said(Record):
         goes_round: It began again after that.
         fault: Its failure in its own words; `status` and `code` as its structure gives them.
         retries: Requests that failed one after the other, the last one as `fault` says.
-        tokens, usd: What it used; None is unknown.
+        tokens, usd: What it used; None is unknown. `input` is the part that its model read.
         strange: The first line that is no event.
     """
 
@@ -47,6 +47,7 @@ class Said(Record):
     code: str = ""
     retries: int = 0
     tokens: int | None = None
+    input: int | None = None
     usd: float | None = None
     strange: str = ""
 
@@ -132,11 +133,15 @@ def _fits(event: dict[str, Any], when: dict[str, Any]) -> bool:
 def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     """Note what an object means by its rule."""
     if "use" in rule:
-        tokens = next(filter(None, (_sum(event, paths) for paths in rule["use"])), 0)
+        tokens, read = (
+            next(filter(None, (_sum(event, paths) for paths in rule[key])), 0)
+            for key in ("use", "read")
+        )
         usd, more = _sum(event, [rule.get("usd", "")]), rule.get("more", False)
         # Programs that cannot count say 0, which is unknown.
-        said.tokens = int(tokens + ((said.tokens or 0) if more else 0)) or said.tokens
-        said.usd = (usd + ((said.usd or 0.0) if more else 0.0)) or said.usd
+        said.tokens = int(tokens + (said.tokens or 0) * more) or said.tokens
+        said.input = int(read + (said.input or 0) * more) or said.input
+        said.usd = (usd + (said.usd or 0.0) * more) or said.usd
     if said.goes_round or (rule.get("round") and said.is_over):
         said.goes_round = True
         return
@@ -243,11 +248,14 @@ def words_of(errors: str) -> str:
     return re.sub(r"^(error: )+", "", " ".join(lines[at : at + 2]), flags=re.I)[:WORDS]
 
 
-def tokens_in(errors: str) -> int | None:
-    """Return the tokens that `llm --usage` tells on standard error."""
+def tokens_in(errors: str) -> tuple[int | None, int | None]:
+    """Return the tokens, and those of them that were read, of `llm --usage` on standard error."""
     if "Token usage: " not in errors:
-        return None
+        return None, None
     import re  # late: most programs tell it otherwise
 
     found = re.search(r"^Token usage: ([\d,]+) input(?:, ([\d,]+) output)?", errors, re.M)
-    return sum(int(one.replace(",", "")) for one in found.groups() if one) if found else None
+    if not found:
+        return None, None
+    read, written = (int((one or "0").replace(",", "")) for one in found.groups())
+    return read + written, read

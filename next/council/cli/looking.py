@@ -160,11 +160,15 @@ def log(app: App, given: Given) -> Said:
 
     form, seen = given.format or "text", 0
     read = events.log if form == "text" else events.lines
+    if form == "otlp":
+        from council.observe import otlp  # late: only for this form
+
+        read = otlp.traces
     for _ in _looks(app, given.follow):
         rows = list(read(app, given.which, _since(given)))
         data, seen = rows[seen:][-(given.number or 0) :], len(rows)
         said = Said(data=data, more={"rows": data}, reply="log")
-        if form == "json":
+        if form in ("json", "otlp"):
             said.text = "\n".join(map(codec.dumps, data))
         if form == "protocol":
             from council.tasks.wire import log_lines  # late: only for this form

@@ -224,6 +224,7 @@ class State(Record):
     brief: str = ""
     procedure: str = "council"
     lang: str = "en"
+    carrier: dict[str, str] = {}  # the trace in which it was opened (`runs/tracing.py`)
     config: Config = Config()
     rev: int = 0
     mark: str = ""

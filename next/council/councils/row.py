@@ -53,6 +53,9 @@ class _Conversations(KindRow):
         made |= {"ROUND": state.round().mark, "TRACE": state.conversation_id}
         return {f"COUNCIL_{key}": value for key, value in made.items()}
 
+    def carrier(self, state: State, one: Work) -> dict[str, str]:
+        return state.carrier
+
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
     ) -> list[Event]:

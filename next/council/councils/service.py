@@ -126,16 +126,17 @@ def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any
         Conflict: Another conversation of that name is open.
     """
     from council.councils import opening  # late: most verbs open nothing
+    from council.runs import tracing  # late: as above
 
     name = ids.checked_name(asked.name or DEFAULT, "name")
     members, ident = opening.members(app, asked), ids.uuid4(os.urandom(16))
-    config = opening.config(app, asked, members)
+    config, carrier = opening.config(app, asked, members), tracing.carried(app.env)
 
     def decide(state: State) -> list[Event]:
         return decisions.opened(
             state, config=config, participants=members, at=app.now, conversation_id=ident,
             name=name, topic=asked.topic, brief=asked.brief, procedure=asked.procedure,
-            lang=asked.lang or app.settings.language or "en",
+            lang=asked.lang or app.settings.language or "en", carrier=carrier,
         )  # fmt: skip
 
     made: dict[str, Any] = {"path": app.page_of(name), "warnings": opening.warnings(members)}

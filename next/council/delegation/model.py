@@ -60,6 +60,7 @@ class Call(Sent):
     task_hash: str
     timeout_at: str
     expected_schema: Any = None
+    carrier: dict[str, str] = {}  # the trace of its caller (`runs/tracing.py`)
     status: str = ""  # "" while under way
     summary: str = ""
     length: int = 0  # characters of the whole answer

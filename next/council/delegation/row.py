@@ -63,6 +63,9 @@ class _Calls(KindRow):
     def variables(self, state: State, one: Work) -> dict[str, str]:
         return {"COUNCIL_TRACE": state.call(one.tour).trace_id, "COUNCIL_NAME": model.IDENT}
 
+    def carrier(self, state: State, one: Work) -> dict[str, str]:
+        return state.call(one.tour).carrier
+
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
     ) -> list[Event]:

@@ -14,7 +14,7 @@ from council.kernel import codec, ids, times
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused
 from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.kernel.times import timedelta
-from council.runs import heartbeat, starting, supervisor
+from council.runs import heartbeat, starting, supervisor, tracing
 
 if TYPE_CHECKING:
     from council.app import App
@@ -74,6 +74,7 @@ def call(
         own = session or f"agent:{to}:workflow:{made['trace_id']}"
         one = Call(
             **made, key=key, session_key=own, limits=agreed, expected_schema=schema, number=0,
+            carrier=tracing.carried(app.env),
             timeout_at=times.text(app.now + timedelta(milliseconds=agreed["timeoutMs"])),
             path=[*over.path, over.to_agent_id] if over else [sender],
             task_hash=rules.task_hash(to, made["message"], made["artifact_ids"], own),

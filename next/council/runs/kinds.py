@@ -57,6 +57,10 @@ class KindRow:
         """Return the COUNCIL_* variables of the run, without token, report and task id."""
         return {}
 
+    def carrier(self, state: Any, work: Work) -> dict[str, str]:
+        """Return the trace that the run belongs to (`tracing.py`); {} is one of the document's."""
+        return {}
+
     def handed_in(
         self, app: App, state: Any, run: Run, output: Output, at: datetime
     ) -> list[Event]:

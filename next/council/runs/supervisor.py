@@ -14,7 +14,7 @@ from council.kernel import times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.lock import locks
 from council.kernel.record import Any
-from council.runs import heartbeat, starting, work
+from council.runs import heartbeat, starting, tracing, work
 from council.runs.drivers import Output, RunPlace
 from council.runs.places import Place
 
@@ -42,10 +42,12 @@ def run_agent(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
         from council.runs.drivers import command as driver  # type: ignore[no-redef]
     else:  # `starting` puts the prompt where a person finds it
         return Output(code="bad-settings", words=f"{agent.id} answers by hand")
+    began = time.monotonic()
     output = driver.run(agent, prompt, place)
+    output.use = output.use.copy(ms=round((time.monotonic() - began) * 1000))
     if output.use.tokens is None and output.code not in ("missing-program", "bad-settings"):
         estimated = (len(prompt) + len(output.text)) // 4 + 1
-        output.use = work.Use(usd=output.use.usd, estimated=estimated)
+        output.use = output.use.copy(estimated=estimated)
     return output
 
 
@@ -90,6 +92,8 @@ class Supervisor:
         folder = f"{app.state_folder}/runs/{run.id}"
         place = RunPlace(root=app.root, id=run.id, agent=run.agent, folder=folder, environ=app.env)
         place.variables, place.max_bytes = row.variables(state, run), app.settings.max_text_bytes
+        trace = place.variables.get("COUNCIL_TRACE") or row.ident(state)
+        place.variables |= tracing.variables(trace, run.id, row.carrier(state, run))
         place.token, place.now, place.stop = self.place.token, app.now, self._must_stop
         ends = times.instant(run.lease) - starting.GRACE
         place.seconds = max(0.0, (ends - app.now).total_seconds())

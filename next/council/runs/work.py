@@ -42,11 +42,14 @@ class Work(Record, settled=True):
 class Use(Record, settled=True):
     """What a run used, as far as its program said; None is unknown.
 
-    `estimated` are tokens by the lengths of prompt and answer, where none are reported.
+    `estimated` are tokens by the lengths of prompt and answer, where none are reported; `input`
+    are those of `tokens` that the model read, also from a cache. `ms` is how long it took.
     """
 
     tokens: int | None = None
+    input: int | None = None
     estimated: int | None = None
+    ms: int | None = None
     usd: float | None = None
 
 

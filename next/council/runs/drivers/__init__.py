@@ -96,7 +96,8 @@ def judged(
     """
     code, words = ended
     output = Output(text="" if by_tool else said.text)
-    output.use = Use(tokens=said.tokens or readers.tokens_in(errors), usd=said.usd)
+    tokens, read = (said.tokens, said.input) if said.tokens else readers.tokens_in(errors)
+    output.use = Use(tokens=tokens, input=read, usd=said.usd)
     if said.is_over or not (exit_code or code or said.fault):
         output.cut = "" if said.reason in NORMAL else said.reason
         if said.reason in CUT:

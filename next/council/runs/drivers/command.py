@@ -18,7 +18,6 @@ from council.kernel.errors import Invalid
 from council.kernel.times import datetime, timedelta
 from council.runs import processes
 from council.runs.drivers import Output, RunPlace, judged
-from council.runs.work import Use
 
 PATIENCE = 2.0  # seconds for a program to exit after its last event
 MOST_ERRORS = 64 * 1024
@@ -79,7 +78,8 @@ def run_program(
             os.close(file)
     output = judged(listener.said, errors, code, ended, by_tool)
     tokens, usd = _reported(f"{place.folder}/report")
-    output.use = Use(tokens=tokens or output.use.tokens, usd=usd or output.use.usd)
+    used = {"tokens": tokens, "input": None} if tokens else {}
+    output.use = output.use.copy(**used, usd=usd or output.use.usd)
     if output.code == "quota":
         now = place.now + timedelta(seconds=time.monotonic() - began)
         output.again = _again(f"{errors} {output.words}", now)
