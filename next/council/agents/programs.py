@@ -106,10 +106,10 @@ def fault(agent: AgentSettings, environ: dict[str, str], root: str) -> tuple[str
 
         is_there = find_spec("openai") is not None
         return ("", "") if is_there else ("missing-program", "the Python package openai is missing")
-    if agent.driver != "command":
+    if agent.driver not in ("command", "openclaw"):
         return "", ""
     try:
-        program = preset_of(agent).argv[0]
+        program = "openclaw" if agent.driver == "openclaw" else preset_of(agent).argv[0]
     except Invalid as error:
         return error.code, error.message
     path = environ.get("PATH") or os.defpath
@@ -121,6 +121,8 @@ def cure(code: str, agent: AgentSettings, lang: str = "en") -> str:
     with open(f"{_HERE}/../texts/cures-{lang}.txt", encoding="utf-8") as file:
         rows = dict(line.rstrip("\n").split(": ", 1) for line in file if ": " in line)
     row = (presets() if agent.preset else {}).get(agent.preset, Preset())
+    if agent.driver == "openclaw":
+        row = Preset(argv=["openclaw"], login="openclaw configure", keys=["OpenClaw"])
     values = {
         "agent": agent.id,
         "program": (agent.argv or row.argv or ["?"])[0],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE = "council.toml"
 LAST = "memory/shared/.council/settings-last.json"
 MOST_BYTES = 4 * 1024 * 1024
-DRIVERS = ("command", "openai", "manual", "scripted")
+DRIVERS = ("command", "openai", "openclaw", "manual", "scripted")
 LONG = 900  # seconds: presets of coding programs and model servers
 # Tables that other parts read themselves.
 OTHERS = ("tasks", "hooks", "relay", "serve", "paths", "engine", "bindings", "routing", "protocol")
@@ -172,7 +172,7 @@ class Settings(Record):
         if not made.driver:
             by_program = "command" if made.argv or made.preset else ""
             made.driver = by_program or ("openai" if made.base_url else "manual")
-        is_long = made.driver == "openai" or (made.preset and not made.argv)
+        is_long = made.driver in ("openai", "openclaw") or (made.preset and not made.argv)
         made.timeout = made.timeout or (LONG if is_long else self.run_timeout)
         if made.driver == "openai" and not made.model:
             made.faults.append(f"agents.{ident}: the driver openai needs a model")

@@ -39,7 +39,7 @@ def opening(app: App, given: Given) -> service.Opening:
 def convene(app: App, given: Given) -> Said:
     """Open a conversation and wake its first speakers."""
     made = service.convene(app, opening(app, given), dry_run=given.dry_run)
-    return Said(data=made, notes=made["warnings"])
+    return Said(data=made, notes=made["warnings"] + _to_wake(app, [made]))
 
 
 def respond(app: App, given: Given) -> Said:
@@ -150,16 +150,25 @@ def heartbeat(app: App, given: Given) -> Said:
     in_time = not given.wait or clock.wait(app, only, times.duration(given.wait))
     report = clock.beat(app, only, given.dry_run)
     errors = [f"{one['name']}: {one['message']} ({one['hint']})" for one in report["errors"]]
+    errors += _to_wake(app, [row for one in app.kinds for row in report[one.place_in_report]])
     word = given.reply_token if not (report["changed"] or errors) else ""
     more: dict[str, Any] = {
         one.place_in_report: [row for row in report[one.place_in_report] if _is_news(row)]
         for one in app.kinds
     }
     more["idle"] = not (errors or any(more.values()))
-    code = 3 if errors else 0 if in_time else _TIMED_OUT
+    code = 3 if report["errors"] else 0 if in_time else _TIMED_OUT
     return Said(data=report, text=word, more=more, notes=errors, code=code)
 
 
 def _is_news(row: dict[str, Any]) -> bool:
     """Return whether a heartbeat did something for a document, or could not."""
     return bool(row["changed"] or row["waiting"])
+
+
+def _to_wake(app: App, rows: list[dict[str, Any]]) -> list[str]:
+    """Return whom an agent of OpenClaw has to wake itself: its shell may start nobody."""
+    waits = (pair for row in rows for pair in row["waiting"].items())
+    agents = sorted({agent for agent, code in waits if code == "openclaw-shell"})
+    told = f"council context --root {app.root} --as"
+    return [f"wake {one} with sessions_send: run `{told} {one}` and answer" for one in agents]

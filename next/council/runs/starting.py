@@ -33,6 +33,7 @@ _SUPERVISE = """import sys
 from council import app
 from council.runs import supervisor
 supervisor.main(app.App(sys.argv[1]), sys.argv[2:])"""
+ELSEWHERE = "openclaw-shell"  # of an agent that OpenClaw lets no agent's shell start
 GRACE = timedelta(seconds=15)  # between the end of a run's time and the end of its lease
 
 
@@ -102,6 +103,9 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
         if agent.driver == "manual":
             started.woken += [one.agent] if _put_task(app, row, state, one) else []
             continue
+        if agent.driver == "openclaw" and app.env.get("OPENCLAW_SHELL") == "exec":
+            started.waiting[one.agent] = ELSEWHERE
+            continue
         way = hindrance(app, registry, agent)
         folder = f"{app.state_folder}/places"
         most = app.settings.max_runs + row.places_lent(state, one)
@@ -115,11 +119,31 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
             started.woken.append(one.agent)
         else:
             place.leave()
+    if ELSEWHERE in started.waiting.values() and _clock_is_asked(app):
+        asked = [agent for agent, code in started.waiting.items() if code == ELSEWHERE]
+        started.waiting.update(dict.fromkeys(asked, "openclaw-clock"))
     if claimed and begin:
         begin(row, name, claimed)
     elif claimed:
         _begin(app, row, name, claimed)
     return started
+
+
+def _clock_is_asked(app: App) -> bool:
+    """Have OpenClaw's clock run the heartbeat now; False where it has no job for this workspace."""
+    from council.agents import programs  # late: only inside of OpenClaw
+
+    job, path = files.read(f"{app.state_folder}/openclaw/clock", 1000), app.env.get("PATH", "")
+    program = programs.which("openclaw", path) if job else ""
+    if not (job and program):
+        return False
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        argv = ["openclaw", "cron", "run", job[0].decode("ascii", "replace").strip()]
+        processes.spawn(program, argv, app.env, [null] * 3, [])
+    finally:
+        os.close(null)
+    return True
 
 
 def _claim(

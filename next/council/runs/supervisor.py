@@ -38,6 +38,8 @@ def run_agent(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
         return scripted.run(agent, place)
     if agent.driver == "openai":
         from council.runs.drivers import openai as driver  # late: as above
+    elif agent.driver == "openclaw":
+        from council.runs.drivers import openclaw as driver  # type: ignore[no-redef]
     elif agent.driver == "command":
         from council.runs.drivers import command as driver  # type: ignore[no-redef]
     else:  # `starting` puts the prompt where a person finds it

@@ -40,10 +40,10 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
 
 
 def run_program(
-    argv: list[str], prompt: str, reader: str, env: dict[str, str], place: RunPlace,
+    argv: list[str], prompt: str, reader: str | Listener, env: dict[str, str], place: RunPlace,
     secrets: tuple[str, ...], *, reads_stdin: bool = True, by_tool: bool = False,
 ) -> Output:  # fmt: skip
-    """Run a program to its end and judge what it printed by a reader's rules, or as `text`.
+    """Run a program to its end and judge what it printed by a reader, its own or one by name.
 
     The prompt is written to `prompt.md`, which is its standard input if it `reads_stdin`. Values of
     the variables `secrets` are never shown. `by_tool`: what it prints is no answer.
@@ -60,7 +60,7 @@ def run_program(
         os.open(f"{place.folder}/output", flags, 0o600),
         os.open(f"{place.folder}/errors", flags, 0o600),
     ]
-    began, listener = time.monotonic(), Listener(reader)
+    began, listener = time.monotonic(), Listener(reader) if isinstance(reader, str) else reader
     try:
         os.chdir(place.root)
         pid = processes.spawn(program, argv, env, streams, [])
