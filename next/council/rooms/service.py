@@ -24,11 +24,15 @@ SILENT = "dirigent/no-reply"  # the model that says nothing (document 001, Turn 
 
 
 def named(app: App, which: str) -> str:
-    """Return the id of the room of that id or name; NotFound where there is none (`no-room`)."""
+    """Return the id of the room of that id, name or channel of Discord; NotFound: `no-room`."""
     relay.refuse_slave(app)
     word = which if ids.is_name(which) else ids.slug(which)
     if ids.is_name(word) and ROOMS.document(app, word).exists():
         return word
+    for name in ROOMS.names(app) if word.isdecimal() else ():
+        tie = ROOMS.document(app, name).peek().tie
+        if tie and tie.channel == word:
+            return name
     hint = f"there are: {', '.join(ROOMS.names(app)[:10])}"
     raise NotFound("no-room", f"there is no room {which[:64]!r}", hint)
 

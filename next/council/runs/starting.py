@@ -34,6 +34,7 @@ from council import app
 from council.runs import supervisor
 supervisor.main(app.App(sys.argv[1]), sys.argv[2:])"""
 ELSEWHERE = "openclaw-shell"  # of an agent that OpenClaw lets no agent's shell start
+CLOCK = "memory/shared/.council/openclaw/clock"  # the job of OpenClaw's clock, if it runs us
 GRACE = timedelta(seconds=15)  # between the end of a run's time and the end of its lease
 
 
@@ -133,7 +134,7 @@ def _clock_is_asked(app: App) -> bool:
     """Have OpenClaw's clock run the heartbeat now; False where it has no job for this workspace."""
     from council.agents import programs  # late: only inside of OpenClaw
 
-    job, path = files.read(f"{app.state_folder}/openclaw/clock", 1000), app.env.get("PATH", "")
+    job, path = files.read(f"{app.root}/{CLOCK}", 1000), app.env.get("PATH", "")
     program = programs.which("openclaw", path) if job else ""
     if not (job and program):
         return False

@@ -15,9 +15,10 @@ from contextlib import suppress
 
 from council.agents import programs
 from council.councils import words
-from council.kernel import files, times
+from council.kernel import codec, files, times
 from council.kernel.errors import Invalid, NotFound, Refusal, Unexpected, Usage
 from council.kernel.record import TYPE_CHECKING, Any
+from council.runs import starting
 from council.setup import keys
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ def schedule(
     elif remove:
         with suppress(FileNotFoundError):
             os.unlink(path)
+    if any(one.driver == "openclaw" for one in app.settings.agents.values()) and not remove:
+        from shlex import join  # late: only inside of OpenClaw
+
+        warnings.append(f"OpenClaw's own clock does it, too: {join(openclaw_argv(app, every))}")
     done = "removed" if remove else "installed" if install else ""
     return {
         **{"kind": "cron" if is_cron else "systemd", "root": root, "everyS": seconds},
@@ -80,6 +85,8 @@ def schedule(
 def clocks(root: str, env: Mapping[str, str]) -> list[dict[str, str]]:
     """Return what runs the heartbeat of `root` as this user: its `kind`, and `when`."""
     cron = [{"kind": "cron", "when": one} for one in _crontab_times(root, env)]
+    if os.path.exists(f"{root}/{starting.CLOCK}"):
+        cron.append({"kind": "openclaw", "when": "openclaw cron list"})
     return cron + [{"kind": "systemd", "when": one} for one in _timer_times(root, env)]
 
 
@@ -87,6 +94,19 @@ def command() -> list[str]:
     """Return the absolute command that runs council, from any directory."""
     script = os.path.join(os.path.dirname(sys.executable), "council")
     return [script] if os.access(script, os.X_OK) else [sys.executable, "-P", "-m", "council"]
+
+
+def openclaw_argv(app: App, every: str = "") -> list[str]:
+    """Return the command by which OpenClaw's clock runs the heartbeat; it asks no model.
+
+    Its argv is absolute, since a shell there loses PATH; cron expressions would skip ticks.
+    """
+    ours = [key for key, one in app.settings.agents.items() if one.driver == "openclaw"]
+    agent = app.settings.coordinator if app.settings.coordinator in ours else (*ours, "main")[0]
+    beat = [*command(), "heartbeat", "--root", app.root, "--reply-token", "NO_REPLY"]
+    argv = ["openclaw", "cron", "add", "--every", every or "5m", "--name", "council-heartbeat"]
+    argv += ["--agent", agent, "--command-argv", codec.dumps(beat)]
+    return [*argv, "--command-cwd", app.root, "--no-deliver"]
 
 
 def _keep_variables(path: str, env: Mapping[str, str]) -> None:

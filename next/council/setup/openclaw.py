@@ -1,0 +1,180 @@
+"""OpenClaw: its agents take part, its clock runs the heartbeat, and our plugin serves its rooms.
+
+Each is done by OpenClaw's own commands, which its gateway does not overwrite. What stands is left;
+called again, only what is missing is added.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from council.agents import programs, settings, souls
+from council.councils import words
+from council.kernel import codec, files
+from council.kernel.errors import NotFound, Refusal, Unexpected
+from council.kernel.ids import is_name
+from council.kernel.record import TYPE_CHECKING, Any
+from council.runs import starting
+from council.setup import init, schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from council.app import App
+
+PLUGIN = f"{words.PACKAGE}/setup/files/openclaw"
+_ENTRY = "plugins.entries.council"
+_PATIENCE = 120.0  # seconds: a start of Node, and the gateway may be busy
+
+
+def install(app: App) -> dict[str, Any]:
+    """Add agents, skill, plugin and clock; return `program`, `steps` and `left`, each in words.
+
+    Raises:
+        NotFound: There is no program `openclaw`.
+        Unexpected: OpenClaw does not say which agents it has.
+    """
+    env, steps, left = app.world, list[str](), list[str]()
+    found = [one for one in _json(env, "agents", "list") if isinstance(one, dict)]
+    usable = [one for one in found if is_name(str(one.get("id")))]
+    left += [f"agent {one.get('id')}: not a legal id" for one in found if one not in usable]
+    steps += _add_agents(app, usable)
+    for step in (_add_skill, _add_plugin, _add_clock):
+        try:
+            steps += step(app, env)
+        except Refusal as refusal:
+            left.append(f"{refusal.message} ({refusal.hint})")
+    return {"program": "openclaw", "steps": steps, "left": left}
+
+
+def remove(app: App) -> dict[str, Any]:
+    """Remove clock, plugin and skill from OpenClaw; agents stay. Return as `install` does.
+
+    Where other workspaces are served too, plugin and skill stay for them.
+    """
+    env, steps, clock = app.world, list[str](), f"{app.root}/{starting.CLOCK}"
+    if job := settings.content(clock):
+        _called(env, "cron", "rm", job.decode().strip())
+        os.unlink(clock)
+        steps.append("clock: removed")
+    entry = _configured(env)
+    served = (entry.get("config") or {}).get("workspaces") or []
+    others = [one for one in served if one.get("root") != app.root]
+    if others and entry:
+        entry["config"]["workspaces"] = others
+        _called(env, "config", "set", _ENTRY, codec.dumps(entry), "--strict-json", "--replace")
+        steps.append("plugin: stays for other workspaces")
+    elif entry:
+        _called(env, "plugins", "uninstall", "council", "--force")
+        if _configured(env):
+            _called(env, "config", "unset", _ENTRY)
+        shutil.rmtree(f"{_state(env)}/skills/council", ignore_errors=True)
+        steps.append("plugin: removed")
+    return {"program": "openclaw", "steps": steps, "left": []}
+
+
+def _add_agents(app: App, found: list[dict[str, Any]]) -> list[str]:
+    """Let OpenClaw's agents take part; one that has a table already stays as it is."""
+    known, steps = app.settings.agents, list[str]()
+    for one in found:
+        ident = one["id"]
+        if ident in known:
+            continue
+        path = f"{app.root}/{settings.FILE}"
+        before = (settings.content(path) or b"").decode("utf-8", "surrogateescape")
+        text = settings.with_keys(before, f"agents.{ident}", {"driver": "openclaw"})
+        files.replace(path, text.encode("utf-8", "surrogateescape"), 0o644)
+        made: list[str] = []
+        init.add_folder(app.root, ident, made)
+        soul = souls.read(app.root, ident) or souls.Soul(id=ident)
+        facts = {"name": one.get("identityName"), "emoji": one.get("identityEmoji")}
+        if made and any(facts.values()):
+            souls.write(app.root, soul.copy(**{k: str(v) for k, v in facts.items() if v}))
+        steps.append(f"agent: {ident}")
+    app.again()
+    return steps
+
+
+def _add_skill(app: App, env: Mapping[str, str]) -> list[str]:
+    if os.path.lexists(f"{_state(env)}/skills/council"):
+        return []
+    _called(env, "skills", "install", f"{app.root}/skills/council", "--global")
+    return ["skill: council, for all agents"]
+
+
+def _add_plugin(app: App, env: Mapping[str, str]) -> list[str]:
+    steps, there = list[str](), f"{_state(env)}/extensions/council"
+    names = os.listdir(PLUGIN)
+    same = (settings.content(f"{PLUGIN}/{n}") == settings.content(f"{there}/{n}") for n in names)
+    if not all(same):
+        _called(env, "plugins", "install", PLUGIN, "--force", "--accept-capabilities")
+        steps.append("plugin: installed")
+    before = _configured(env)
+    served = (before.get("config") or {}).get("workspaces") or []
+    own: dict[str, Any] = {"root": app.root}
+    own |= {"relayed": True} if app.settings.tables.get("relay", {}).get("role") == "slave" else {}
+    others = [one for one in served if one.get("root") != app.root]
+    entry = {"enabled": True, "hooks": {"allowConversationAccess": True}}
+    entry["config"] = {"command": schedule.command(), "workspaces": [*others, own]}
+    if entry != before:
+        _called(env, "config", "set", _ENTRY, codec.dumps(entry), "--strict-json")
+        steps.append(f"plugin: serves {app.root}")
+    return steps
+
+
+def _add_clock(app: App, env: Mapping[str, str]) -> list[str]:
+    path, jobs = f"{app.root}/{starting.CLOCK}", _json(env, "cron", "list", "--all")["jobs"]
+    if (settings.content(path) or b"").decode().strip() in [one.get("id") for one in jobs]:
+        return []
+    made = _json(env, *schedule.openclaw_argv(app)[1:])
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    files.replace(path, f"{made['id']}\n".encode(), 0o600)
+    return [f"clock: OpenClaw runs the heartbeat every 5m, without a model"]
+
+
+def _state(env: Mapping[str, str]) -> str:
+    """Return the folder in which OpenClaw keeps its state."""
+    home = env.get("OPENCLAW_HOME") or env.get("HOME") or os.path.expanduser("~")
+    return env.get("OPENCLAW_STATE_DIR") or f"{home}/.openclaw"
+
+
+def _configured(env: Mapping[str, str]) -> dict[str, Any]:
+    """Return our entry of OpenClaw's configuration, {} where there is none."""
+    try:
+        found = _json(env, "config", "get", _ENTRY)
+    except Unexpected:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _json(env: Mapping[str, str], *argv: str) -> Any:
+    text = _called(env, *argv, "--json")
+    try:
+        return codec.loads(text)
+    except Refusal:
+        what = f"openclaw {' '.join(argv[:2])} printed no JSON"
+        raise Unexpected("no-openclaw", what, "see: openclaw doctor") from None
+
+
+def _called(env: Mapping[str, str], *argv: str) -> str:
+    """Run OpenClaw and return what it printed.
+
+    Raises:
+        NotFound: It is not there (`no-program`).
+        Unexpected: It refuses, or does not end (`no-openclaw`).
+    """
+    if not programs.which("openclaw", env.get("PATH", os.defpath)):
+        raise NotFound("no-program", "no program openclaw on PATH", "install it: npm i -g openclaw")
+    import subprocess  # late: slow to import
+
+    how: Any = {"env": env, "timeout": _PATIENCE, "capture_output": True, "stdin": -3}
+    try:
+        done = subprocess.run(["openclaw", *argv], **how)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unexpected("no-openclaw", f"openclaw {argv[0]}: {error}", "openclaw doctor") from None
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").partition("\nGateway target: ")[0]
+        what = f"openclaw {' '.join(argv[:2])}: {' '.join(lines.split())[:300]}"
+        raise Unexpected("no-openclaw", what, "is its gateway running? see: openclaw doctor")
+    return str(done.stdout.decode("utf-8", "replace"))
