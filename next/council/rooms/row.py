@@ -18,6 +18,7 @@ from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
 
 if TYPE_CHECKING:
+    from council.agents.settings import AgentSettings
     from council.app import App
     from council.runs.drivers import Output
     from council.runs.starting import Started
@@ -111,6 +112,11 @@ class _Rooms(KindRow):
     def variables(self, state: Room, one: Work) -> dict[str, str]:
         made = {"COUNCIL_NAME": state.name, "COUNCIL_TRACE": state.channel_id}
         return {**made, "COUNCIL_PHASE": "ROOM", "COUNCIL_TOUR": str(one.tour)}
+
+    def starts(self, state: Room, agent: AgentSettings) -> bool:
+        """Agents of OpenClaw take their turns in its channel, once a hook has ended one there."""
+        hooks = [one for one in state.ended_runs if f" {state.channel_id}." not in one]
+        return agent.driver != "openclaw" or not (state.tie or hooks)
 
     def handed_in(
         self, app: App, state: Room, run: Run, output: Output, at: datetime

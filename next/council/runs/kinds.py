@@ -10,6 +10,7 @@ from council.runs.work import Event, Run, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from council.agents.settings import AgentSettings
     from council.app import App
     from council.kernel.document import Document
     from council.runs.drivers import Output
@@ -92,6 +93,10 @@ class KindRow:
     def time_limit(self, app: App, state: Any, work: Work, usual: float) -> float:
         """Return the seconds that a run may take; `usual` are those of its agent."""
         return usual
+
+    def starts(self, state: Any, agent: AgentSettings) -> bool:
+        """Return whether its runs are started here: not where another program takes the turns."""
+        return True
 
     def places_lent(self, state: Any, work: Work) -> int:
         """Return how many runs wait for this one, and need no place meanwhile."""

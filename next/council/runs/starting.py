@@ -104,6 +104,8 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
         if agent.driver == "manual":
             started.woken += [one.agent] if _put_task(app, row, state, one) else []
             continue
+        if not row.starts(state, agent):
+            continue
         if agent.driver == "openclaw" and app.env.get("OPENCLAW_SHELL") == "exec":
             started.waiting[one.agent] = ELSEWHERE
             continue

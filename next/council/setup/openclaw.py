@@ -130,7 +130,7 @@ def _add_clock(app: App, env: Mapping[str, str]) -> list[str]:
     made = _json(env, *schedule.openclaw_argv(app)[1:])
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     files.replace(path, f"{made['id']}\n".encode(), 0o600)
-    return [f"clock: OpenClaw runs the heartbeat every 5m, without a model"]
+    return ["clock: OpenClaw runs the heartbeat every 5m, without a model"]
 
 
 def _state(env: Mapping[str, str]) -> str:
