@@ -8,6 +8,7 @@ import sys
 from council.app import App
 from council.kernel import files
 from council.kernel.errors import Invalid, Usage
+from council.kernel.ids import checked_text
 from council.kernel.record import Any, Record
 
 
@@ -60,15 +61,7 @@ def text_of(app: App, argument: str, file: str) -> str:
         raise Usage("usage", "the text is given twice", "give it as an argument or with --file")
     most, path = app.settings.max_text_bytes, "-" if argument == "-" else file
     data = content(path, most) if path else os.fsencode(argument)
-    if len(data) > most:
-        raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")
-    if b"\0" in data:
-        raise Invalid("binary", "the text contains NUL bytes", "give a text in UTF-8")
-    try:
-        text = data.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        what = f"the text is not UTF-8 (byte {error.start})"
-        raise Invalid("not-utf-8", what, "save it as UTF-8") from None
+    text = checked_text(data, most)
     if not text.strip():
         hint = "give it as an argument, with --file, or - for standard input"
         raise Usage("no-text", "there is no text", hint)

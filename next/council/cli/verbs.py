@@ -6,7 +6,6 @@ from council.app import App
 from council.cli.printing import Said
 from council.cli.values import Given, pairs, text_of
 from council.councils import service
-from council.councils.model import Config
 from council.kernel import times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
@@ -16,24 +15,11 @@ _LATE, _TIMED_OUT, _OVER = 4, 7, 8
 
 def opening(app: App, given: Given) -> service.Opening:
     """Return what the options of `convene` and `ask` say of a new conversation."""
+    from council.councils import opening as openings  # late: most verbs open nothing
+
     brief = text_of(app, "", given.brief_file) if given.brief_file else given.brief
-    dollars = given.max_cost.removeprefix("$")
-    if dollars and not (dollars.replace(".", "", 1).isdecimal() and len(dollars) < 10):
-        raise Usage("usage", f"no amount: {dollars[:40]!r}", "write it like 2.50")
-    topic = " ".join("".join(c if c.isprintable() else " " for c in given.topic).split())
-    if not topic:
-        raise Usage("no-topic", "there is no question", 'council ask "your question"')
-    config: dict[str, Any] = {
-        **given.of(Config),
-        **{"mode": given.mode.lower(), "order": given.order.lower()},
-        "max_usd": float(dollars) if dollars else None,
-        "phases": [one.upper() for one in given.phases],
-        "timeout": int(times.duration(given.timeout).total_seconds()) if given.timeout else None,
-        "blind": True if given.sealed else False if given.open_ else None,
-    }
-    stated = {**given.of(service.Opening), "topic": topic, "brief": brief.strip()}
-    stated |= {"procedure": given.procedure or "council", "config": config}
-    return service.Opening(**{**stated, "roles": pairs(given.role, "--role")})
+    roles = pairs(given.role, "--role")
+    return openings.opening({**given.__dict__, "brief": brief, "roles": roles})
 
 
 def convene(app: App, given: Given) -> Said:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from council.councils.model import MODES, ORDERS, Config, Participant
+from council.kernel import times
 from council.kernel.errors import NotFound, Usage
 from council.kernel.record import TYPE_CHECKING, Any, Record
 
@@ -26,6 +27,32 @@ class Opening(Record):
     advocate: str = ""
     lang: str = ""
     config: dict[str, Any] = {}
+
+
+def opening(given: dict[str, Any]) -> Opening:
+    """Return what is said of a new conversation, by the names that the options of `convene` have.
+
+    Raises:
+        Usage: There is no topic (`no-topic`), or an amount or duration is none.
+    """
+    dollars = str(given.get("max_cost") or "").removeprefix("$")
+    if dollars and not (dollars.replace(".", "", 1).isdecimal() and len(dollars) < 10):
+        raise Usage("usage", f"no amount: {dollars[:40]!r}", "write it like 2.50")
+    topic = " ".join("".join(c if c.isprintable() else " " for c in given["topic"]).split())
+    if not topic:
+        raise Usage("no-topic", "there is no question", 'council ask "your question"')
+    time = given.get("timeout")
+    stated = {name: one for name, one in given.items() if name in Opening._kinds and one}
+    config = {name: one for name, one in given.items() if name in Config._kinds}
+    config |= {name: given.get(name, "").lower() for name in ("mode", "order")}
+    config |= {
+        "max_usd": float(dollars) if dollars else None,
+        "phases": [one.upper() for one in given.get("phases", [])],
+        "timeout": int(times.duration(time).total_seconds()) if time else None,
+        "blind": True if given.get("sealed") else False if given.get("open_") else None,
+    }
+    own = {"topic": topic, "brief": given.get("brief", "").strip(), "config": config}
+    return Opening(**{**stated, **own})
 
 
 def members(app: App, opening: Opening) -> dict[str, Participant]:

@@ -57,6 +57,23 @@ def checked_name(text: str, what: str) -> str:
     return text
 
 
+def checked_text(data: bytes, most: int) -> str:
+    """Return a text that somebody hands in, without a byte order mark.
+
+    Raises:
+        Invalid: It has more than `most` bytes, contains NUL, or is not UTF-8.
+    """
+    if len(data) > most:
+        raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")
+    if b"\0" in data:
+        raise Invalid("binary", "the text contains NUL bytes", "give a text in UTF-8")
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        what = f"the text is not UTF-8 (byte {error.start})"
+        raise Invalid("not-utf-8", what, "save it as UTF-8") from None
+
+
 def uuid4(drawn: bytes) -> str:
     """Return 16 random bytes as a version 4 UUID."""
     raw = bytearray(drawn[:16])

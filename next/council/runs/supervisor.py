@@ -7,6 +7,7 @@ attempt, so a council goes on without cron.
 
 from __future__ import annotations
 
+import _thread
 import os
 import time
 
@@ -187,11 +188,14 @@ def main(app: App, argv: list[str]) -> None:
     _see_through(app, row, name, claimed)
 
 
-def apart(app: App) -> starting.Begin:
+def apart(app: App) -> starting.Begin | None:
     """Return what sees claimed runs through in a copy of this process, in a session of its own.
 
-    A command that waits for a run anyway has no need of a new process for it.
+    A command that waits for a run anyway has no need of a new process for it. A process with
+    threads cannot be copied: None.
     """
+    if _thread._count():
+        return None
 
     def begin(row: KindRow, name: str, claimed: list[Place]) -> None:
         if os.fork():

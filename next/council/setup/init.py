@@ -33,7 +33,7 @@ IGNORED = {
 CHECKLIST = "skills/council/references/COUNCIL.md"
 # What this version keeps in `.council`; other names without a `format` are of version 0.2.
 _OURS = {"format", "conversations", "registry", "closed", "places", "runs", "due", ".gitignore"}
-_OURS |= {"minutes.lock", "settings-last.json", "openclaw", "web-token", "errors.log"}
+_OURS |= {"minutes.lock", "settings-last.json", "openclaw", "web-token", "mcp-token", "errors.log"}
 _FAMILY = {"henry": "🦉", "sage": "🦎", "nova": "🌟", "blaise": "🧮", "maman": "🏡"}
 _EMOJI = "🦊🐢🐝🦜🐙🦔🐬🦋🌵🍀🔭🧭⚓🎻🪁🐞"
 

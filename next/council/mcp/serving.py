@@ -1,0 +1,203 @@
+"""The server: what `texts/mcp.json` offers, in the words of the official SDK.
+
+Each call opens the workspace anew, in a thread. Calls run one at a time; only `call` and the short
+looks of `wait`, which reports progress and can be cancelled between them, run beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+import anyio
+import jsonschema
+import mcp_types as types
+from anyio import to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
+
+from council import __version__
+from council.app import App
+from council.councils import words
+from council.kernel import codec
+from council.kernel.errors import Invalid, Refusal, Usage
+from council.kernel.ids import checked_text, cut
+from council.kernel.record import Any
+from council.mcp import offers
+from council.mcp.tools import TOOLS, Given, wait
+
+Context = ServerRequestContext[Any, Any]
+Made = dict[str, Any]
+Handler = Callable[[Context, Any], Awaitable[types.Result]]
+MOST = 50_000  # bytes of a result; some clients refuse a larger one whole
+SLICE, LOOK = 5.0, 1.0  # seconds
+_OF_AGENTS = ("context", "respond", "wait")
+
+
+class Serving:
+    """One server of a workspace; `agent` is who acts, "" a person, who cannot answer."""
+
+    def __init__(self, app: App, agent: str) -> None:
+        self._open = partial(App, app.root, app.fixed, {**app.env, "COUNCIL_AGENT": agent})
+        known = codec.loads(words.template("texts/mcp.json"))
+        tools = [one for one in known["tools"] if agent or one["name"] not in _OF_AGENTS]
+        self._schemas = {one["name"]: one["inputSchema"] for one in tools}
+        self._bus, self._followed = InMemorySubscriptionBus(), dict[tuple[int, str], Any]()
+        self._one_by_one = anyio.CapacityLimiter(1)
+        of: Made = {
+            "instructions": known["instructions"].format(who=agent or "a person", root=app.root),
+            "on_list_tools": _listing(types.ListToolsResult, tools=tools),
+            "on_call_tool": self._tool,
+            "on_list_prompts": _listing(types.ListPromptsResult, prompts=known["prompts"]),
+            "on_get_prompt": self._asking(types.GetPromptResult, offers.prompt),
+            "on_completion": self._asking(types.CompleteResult, offers.complete),
+            "on_list_resources": self._asking(types.ListResourcesResult, offers.listed),
+            "on_list_resource_templates": _listing(
+                types.ListResourceTemplatesResult, resourceTemplates=known["templates"]
+            ),
+            "on_read_resource": self._asking(types.ReadResourceResult, offers.read),
+            "on_subscribe_resource": self._follow,
+            "on_unsubscribe_resource": self._unfollow,
+            "on_subscriptions_listen": ListenHandler(self._bus),
+        }
+        self.server: Server[Any] = Server(
+            "council", version=__version__, title="Council", lifespan=self._life, **of
+        )
+
+    async def _done(self, function: Callable[..., Any], *given: Any, apart: bool = False) -> Any:
+        """Return what a function of the workspace, as it is now, returns."""
+        call, limiter = partial(function, self._open(), *given), self._one_by_one
+        return await to_thread.run_sync(
+            call, abandon_on_cancel=True, limiter=None if apart else limiter
+        )
+
+    def _asking(self, form: type[types.Result], function: Callable[[App, Any], Made]) -> Handler:
+        """Return the handler that a function of `offers` is; a refusal is a protocol error."""
+
+        async def asked(_: Context, params: Any) -> types.Result:
+            try:
+                return form.model_validate(await self._done(function, params))
+            except Refusal as error:
+                raise MCPError(types.INVALID_PARAMS, _line(error), error.to_json()) from None
+
+        return asked
+
+    async def _tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.Result:
+        """Carry out a call; what fails is a text alone, which every client shows."""
+        name, schema = params.name, self._schemas.get(params.name)
+        if schema is None:
+            what = f"no tool {name[:40]!r}; there are {', '.join(self._schemas)}"
+            raise MCPError(types.INVALID_PARAMS, what)
+        try:
+            most = self._open().settings.max_text_bytes
+            given = _arguments(params.arguments or {}, schema, most)
+            offset = given.pop("offset", 0)
+            if name == "wait":
+                made = await self._wait(ctx, given)
+            else:
+                made = await self._done(TOOLS[name], given, apart=name == "call")
+        except Refusal as error:
+            return _result(_line(error), True)
+        except OSError as error:
+            return _result(f"disk: {error.strerror}: {error.filename}", True)
+        data = (made if isinstance(made, str) else codec.dumps(made)).encode(errors="replace")
+        end, failed = offset + MOST, isinstance(made, dict) and "error" in made
+        if offset or len(data) > MOST:
+            more = f"{name} with offset {end}" if end < len(data) else "no more"
+            piece = data[offset:end].decode(errors="ignore")
+            return _result(f"{piece}\n\n[{len(data)} bytes in all; next: {more}]", failed)
+        return _result(data.decode(), failed, made)
+
+    async def _wait(self, ctx: Context, given: Given) -> Made:
+        most, which, begin = given.get("timeout_s", 30), given["conversation"], anyio.current_time()
+        while True:
+            spent = anyio.current_time() - begin
+            await ctx.session.report_progress(spent, most, f"waiting for {which or 'a turn'}")
+            left = min(SLICE, max(0.0, most - spent))
+            made: Made = await self._done(wait, which, left, apart=True)
+            if made["outcome"] != "timeout" or left < SLICE:
+                return made
+            which = made["conversationId"]
+
+    async def _follow(self, ctx: Context, params: types.SubscribeRequestParams) -> types.Result:
+        await self._asking(types.ReadResourceResult, offers.read)(ctx, params)  # or it is refused
+        # A session is made for each request; what a client said at first is one object.
+        self._followed[id(ctx.session.client_params), params.uri] = ctx.session
+        return types.EmptyResult()
+
+    async def _unfollow(self, ctx: Context, params: Any) -> types.Result:
+        self._followed.pop((id(ctx.session.client_params), params.uri), None)
+        return types.EmptyResult()
+
+    @asynccontextmanager
+    async def _life(self, _: Server[Any]) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._tell)
+            yield
+            group.cancel_scope.cancel()
+
+    async def _tell(self) -> None:
+        """Tell clients which resources changed: look again and again, since hints get lost."""
+        seen = await self._done(offers.stamps)
+        while True:
+            await anyio.sleep(LOOK)
+            before, seen = seen, await self._done(offers.stamps)
+            if before.keys() != seen.keys():
+                await self._bus.publish(ResourcesListChanged())
+            for uri in {uri for uri, _ in before.items() ^ seen.items()}:
+                await self._bus.publish(ResourceUpdated(uri=uri))
+                for session in [s for (_, one), s in self._followed.items() if one == uri]:
+                    with suppress(Exception):  # a client that has gone keeps it from no other
+                        await session.send_resource_updated(uri)
+
+
+def _arguments(given: Made, schema: Made, most: int) -> Given:
+    """Return the arguments of a call as its schema wants them.
+
+    What is empty counts as left out, since strict clients make models fill in everything; lists,
+    numbers and the like may come as texts.
+
+    Raises:
+        Usage: They do not fit.
+        Invalid: A text is too long, or is no text.
+    """
+    known, made = schema["properties"], Given()
+    for name, value in given.items() if known else ():
+        if isinstance(value, str) and known.get(name, {}).get("type", "string") != "string":
+            with suppress(Invalid):
+                value = codec.loads(value)
+        if isinstance(value, str):
+            value = checked_text(value.encode("utf-8", "surrogatepass"), most)
+        if value not in ("", None, [], {}):
+            made[name] = value
+    if fault := next(jsonschema.Draft202012Validator(schema).iter_errors(dict(made)), None):
+        where = fault.json_path[2:] and f"{fault.json_path[2:]}: "
+        hint = f"the arguments are {', '.join(known)}"
+        raise Usage("usage", where + cut(fault.message, 200), hint)
+    return made
+
+
+def _line(error: Refusal) -> str:
+    """Return a refusal as one line that names arguments instead of options."""
+    said = f"{error.code}: {error.message}" + f" ({error.hint})" * bool(error.hint)
+    return re.sub(r"--([a-z]+)", r"`\1`", said.replace("--name", "`conversation`"))
+
+
+def _result(text: str, failed: bool, data: Any = None) -> types.Result:
+    content = types.TextContent(text=text)
+    data = data if isinstance(data, dict) and not failed else None
+    return types.CallToolResult(content=[content], is_error=failed, structured_content=data)
+
+
+def _listing(form: type[types.Result], **items: list[Made]) -> Handler:
+    made = form.model_validate(items)
+
+    async def listed(*_: Any) -> types.Result:
+        return made
+
+    return listed

@@ -1,0 +1,110 @@
+"""What each tool does: one call of the service of that name.
+
+Arguments have passed the schema of `texts/mcp.json`. A tool returns a text for people, or data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from council.app import App
+from council.archive import artifacts
+from council.councils import opening, service, views
+from council.delegation import service as delegation
+from council.kernel import times
+from council.kernel.errors import Invalid
+from council.kernel.record import Any
+from council.observe import explain, status
+from council.rooms import service as rooms
+from council.tasks import service as tasks
+
+
+class Given(dict[str, Any]):
+    """The arguments of a call; "" for one that is left out."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def _context(app: App, given: Given) -> str:
+    made = service.context(app, app.find(given["conversation"]), service.who(app, ""))
+    return str(made["prompt"])
+
+
+def _respond(app: App, given: Given) -> Any:
+    line = "{agent}={stance}:{comment}"
+    stances = [line.format_map({"comment": "", **one}) for one in given["stances"] or ()]
+    own = {name: one for name, one in given.items() if name in service.Stated._kinds}
+    stated = service.Stated(**{**own, "stances": stances, "mark": given["round"]})
+    name, agent = app.find(given["conversation"]), service.who(app, "")
+    return service.respond(app, name, agent, given["text"], stated)
+
+
+def wait(app: App, which: str, seconds: float) -> dict[str, Any]:
+    """Wait so many seconds for the turn of the agent that the server acts as."""
+    return service.wait(app, which, service.who(app, ""), seconds)
+
+
+def _convene(app: App, given: Given) -> Any:
+    asked = {**given, "name": given["conversation"], "open_": given["open"]}
+    return service.convene(app, opening.opening(asked), dry_run=bool(given["dry_run"]))
+
+
+def _show(app: App, given: Given) -> Any:
+    which, form = given["conversation"], given["format"]
+    if which and not app.is_open(which) and (kind := app.other(which)):
+        data, text = kind.shown(app, which, kind.document(app, which).read(), 0)
+        return data if form == "json" else text
+    state = service.find(app, which)
+    if form == "consensus":
+        return views.consensus(state)[0]
+    if form == "debate-session":
+        return views.debate_session(state)
+    return views.shown(state) if form == "json" else views.text(state, app.root)
+
+
+def _say(app: App, given: Given) -> Any:
+    to, text, by = given["to"], given["text"], service.person(app)
+    kind = None if given["conversation"] else app.other(to)
+    if kind and kind.name == "room":
+        return rooms.post(app, to, text, by, given["key"])
+    if to[:1] in ("S", "T") and to[1:2].isdigit() and (taken := tasks.say(app, to, text, by)):
+        return taken
+    return service.say(app, given["conversation"], text, to, by, given["key"])
+
+
+def _sent(send: Callable[..., Any]) -> Callable[[App, Given], Any]:
+    def sent(app: App, given: Given) -> Any:
+        return send(app, given.pop("text"), service.person(app), given.pop("to"), **given)
+
+    return sent
+
+
+def _publish(app: App, given: Given) -> Any:
+    of = (service.person(app), app.env.get("COUNCIL_TRACE", ""), times.text(app.now))
+    kind = given["type"] or artifacts.TEXT
+    return artifacts.publish(app.root, given["text"].encode(), kind, *of).to_json()
+
+
+def _fetch(app: App, given: Given) -> str:
+    data = artifacts.fetch(app.root, given["artifact"])
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        what = f"{given['artifact']} is no text"
+        raise Invalid("binary", what, f"read council://artifact/{given['artifact']}") from None
+
+
+TOOLS: dict[str, Callable[[App, Given], Any]] = {
+    "context": _context,
+    "respond": _respond,
+    "convene": _convene,
+    "status": lambda app, _: status.status(app),
+    "show": _show,
+    "explain": lambda app, given: explain.explain(app, given["what"]),
+    "say": _say,
+    "call": _sent(delegation.call),
+    "message": _sent(delegation.message),
+    "artifact_publish": _publish,
+    "artifact_fetch": _fetch,
+}
