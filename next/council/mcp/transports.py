@@ -19,7 +19,9 @@ TOKEN, PATH, PORT = "COUNCIL_MCP_TOKEN", "/mcp", 8421
 SHORTEST = 16  # characters of a token
 
 
-def run(app: App, as_: str = "", http: bool = False, port: int | None = None) -> dict[str, Any]:
+def serve_mcp(
+    app: App, as_: str = "", http: bool = False, port: int | None = None
+) -> dict[str, Any]:
     """Serve clients until they are gone, or the process is ended.
 
     Raises:

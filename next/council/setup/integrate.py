@@ -1,0 +1,159 @@
+"""`council integrate`: our server and skill are put where an agent program looks for them.
+
+The settings file is changed as text: our entry is inserted, and taken out again byte for byte.
+What else is in it stays, comments too. The skill is a link to the one of the workspace.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from contextlib import suppress
+
+from council.kernel import codec, files
+from council.kernel.errors import Conflict, Invalid
+from council.kernel.record import TYPE_CHECKING, Any
+from council.setup import keys, schedule
+
+if TYPE_CHECKING:
+    from council.app import App
+
+NAME = "council"
+# The variable with a folder, the usual one below HOME, the settings (and those of a folder that is
+# named), the skills, and the member of JSON settings that has the servers; TOML has none.
+PROGRAMS = {
+    "claude": "CLAUDE_CONFIG_DIR .claude ../.claude.json|.claude.json skills mcpServers",
+    "codex": "CODEX_HOME .codex config.toml skills -",
+    "gemini": "GEMINI_CLI_HOME . .gemini/settings.json .gemini/skills mcpServers",
+    "opencode": "XDG_CONFIG_HOME .config opencode/opencode.json opencode/skills mcp",
+}
+_TABLES = re.compile(rf"^\[mcp_servers\.{NAME}[.\]].*(?:\n(?!\[).*)*\n?", re.M)
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|[{}\[\],:]', re.S)
+
+
+def integrate(app: App, program: str, remove: bool = False, as_: str = "") -> dict[str, Any]:
+    """Add council to a program for this user, or take it out again; a repeat changes nothing.
+
+    `as_` is the agent that the program acts as, "" for a person.
+
+    Raises:
+        Conflict: A server or skill of that name is there that is not ours (`not-ours`).
+        Invalid: The settings cannot be read.
+    """
+    variable, usual, settings, skills, key = PROGRAMS[program].split()
+    base = app.env.get(variable, "") or f"{keys.home(app.env)}/{usual}"
+    path = f"{base}/{settings.split('|')[-1 if app.env.get(variable) else 0]}"
+    path, skill = os.path.realpath(os.path.normpath(path)), f"{base}/{skills}/{NAME}"
+    argv = [*schedule.command(), "mcp", "--root", app.root, *(["--as", as_] if as_ else [])]
+    with files.reported("change", path):
+        found = files.read(path)
+        before = after = found[0].decode("utf-8", "surrogateescape") if found else ""
+        there, ours = _words(before, key, path), f"{app.root}/skills/{NAME}"
+        is_linked = os.path.islink(skill) and os.readlink(skill) == ours
+        other = path if there and app.root not in there else ""
+        other = other or (skill if os.path.lexists(skill) and not is_linked else "")
+        if other and not remove:
+            what = f"{other} has another {NAME}, which is kept"
+            raise Conflict("not-ours", what, "remove it there first")
+        if app.root in there and (remove or there != argv):
+            after = _without(before, key, there)
+        if not remove and there != argv:
+            after = _with(after, key, argv)
+        if after != before:
+            _write(path, after, found)
+        if is_linked and remove:
+            os.unlink(skill)
+            with suppress(OSError):
+                os.rmdir(os.path.dirname(skill))  # if nothing else is in it
+        elif not remove and not is_linked:
+            os.makedirs(os.path.dirname(skill), exist_ok=True)
+            os.symlink(ours, skill)
+    done = "unchanged" if after == before and is_linked is not remove else ""
+    done = done or ("removed" if remove else "added")
+    return {"program": program, "outcome": done, "settings": path, "skill": skill}
+
+
+def _write(path: str, text: str, found: Any) -> None:
+    """Write settings with the owner and mode that they had; remove them if nothing is left."""
+    if not text:
+        return os.unlink(path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    new, data = f"{path}.{os.getpid()}", text.encode("utf-8", "surrogateescape")
+    files.fill(new, data, 0o600, durable=True, like=files.Seen(*found) if found else None)
+    os.rename(new, path)
+    return files.sync_folder(os.path.dirname(path))
+
+
+def _words(text: str, key: str, path: str) -> list[str]:
+    """Return the command of the server of our name, [] where there is none."""
+    try:
+        if key == "-":
+            entry = tomllib.loads(text).get("mcp_servers", {}).get(NAME)
+        else:
+            bare = _TOKEN.sub(lambda one: "" if one[0][0] == "/" else one[0], text)
+            whole = codec.loads(re.sub(r",(\s*[}\]])", r"\1", bare) if text.strip() else "{}")
+            entry = whole.get(key, {}).get(NAME)
+        command = entry.get("command", "?") if entry is not None else []
+        return [command, *entry["args"]] if isinstance(command, str) else [*command]
+    except (ValueError, AttributeError, KeyError, Invalid):
+        raise Invalid("bad-settings", f"{path} cannot be read", "correct it first") from None
+
+
+def _pieces(key: str, argv: list[str]) -> tuple[str, str]:
+    """Return our entry for settings that have servers, and for those that have none."""
+    if key == "-":
+        args = codec.dumps(argv[1:], spaced=True)
+        return f"[mcp_servers.{NAME}]\ncommand = {codec.dumps(argv[0])}\nargs = {args}\n", ""
+    entry: dict[str, Any] = {"command": argv[0], "args": argv[1:]}
+    entry = {"type": "local", "command": argv} if key == "mcp" else entry
+    inner = f'\n    "{NAME}": {codec.dumps(entry, spaced=True)}'
+    return inner, f'\n  "{key}": {{{inner}\n  }}'
+
+
+def _with(text: str, key: str, argv: list[str]) -> str:
+    inner, outer = _pieces(key, argv)
+    if key == "-":
+        return text + "\n" * bool(text) + inner
+    if not text.strip():
+        return f"{{{outer}\n}}\n"
+    members, at = _members(text, 0)
+    if key in members:
+        (members, at), outer = _members(text, members[key][0]), inner
+    return text[:at] + outer + "," * bool(members) + text[at:]
+
+
+def _without(text: str, key: str, argv: list[str]) -> str:
+    inner, outer = _pieces(key, argv)
+    if key == "-":
+        return _TABLES.sub("", text.replace(f"\n{inner}", "", 1))
+    top, _ = _members(text, 0)
+    begin, end = top[key] if outer in text else _members(text, top[key][0])[0][NAME]
+    if text[end:].lstrip()[:1] == ",":
+        end = text.index(",", end) + 1
+    elif text[begin - 1] == ",":
+        begin -= 1
+    text = text[:begin] + text[end:]
+    return "" if text == "{\n}\n" else text
+
+
+def _members(text: str, start: int) -> tuple[dict[str, tuple[int, int]], int]:
+    """Return where each member of the JSON object that begins after `start` is, and its inside.
+
+    A member begins right after the comma or brace before it, and ends with its value.
+    """
+    depth, key, inside, begin, found = 0, "", 0, 0, dict[str, tuple[int, int]]()
+    for token in _TOKEN.finditer(text, start):
+        word, at = token[0], token.start()
+        depth += (word in "{[") - (word in "}]")
+        if word == "{" and depth == 1:
+            inside = begin = at + 1
+        elif word[0] == '"' and depth == 1 and not key:
+            key = codec.loads(word)
+        elif (word == "," and depth == 1) or depth == 0:
+            if key:
+                found[key] = (begin, begin + len(text[begin:at].rstrip()))
+            key, begin = "", at + 1
+        if depth == 0 and inside:
+            break
+    return found, inside

@@ -1,0 +1,146 @@
+"""Adding council to agent programs: their settings are restored byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+
+import pytest
+
+from council.app import App
+from council.kernel.errors import Conflict, Invalid
+from council.setup import init
+from council.setup.integrate import PROGRAMS, integrate
+
+FILES = {
+    "claude": ".claude.json",
+    "codex": ".codex/config.toml",
+    "gemini": ".gemini/settings.json",
+    "opencode": ".config/opencode/opencode.json",
+}
+JSON = [
+    "{}", "{ }", "", "{}\n", '{"a": 1}', '{\n  "a": {"mcpServers": 1, "mcp": "}"}\n}\n',
+    '{"KEY": {}, "b": 2}', '{"KEY": { }}', '{\n\t"KEY" : {"x": {"command": "x", "args": []}},\n}',
+    '{ // {"KEY": \n "KEY": {"x": {"command": "x"} /* }, */ }, "é": "\\"council\\":,}" }\r\n',
+]  # fmt: skip
+TOML = ["", 'model = "x"', 'model = "x"\n\n', '[mcp_servers.a]\ncommand = "x"\n', "# é\n[a]\nb=1\n"]
+CASES = [(p, text) for p in FILES for text in (TOML if p == "codex" else JSON)]
+
+
+@pytest.fixture
+def app(tmp_path):
+    root, home = tmp_path / "w", tmp_path / "home"
+    home.mkdir()
+    init.init(str(root), ["ann"], "", {"PATH": "/nonexistent"})
+    return App(str(root), env={"PATH": "/nonexistent", "HOME": str(home)})
+
+
+def path_of(app, program):
+    return f"{app.env['HOME']}/{FILES[program]}"
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def servers(app, program):
+    with open(path_of(app, program), encoding="utf-8") as file:
+        text = file.read()
+    if program == "codex":
+        return tomllib.loads(text)["mcp_servers"]
+    return json.loads(text)["mcp" if program == "opencode" else "mcpServers"]
+
+
+@pytest.mark.parametrize(("program", "text"), CASES)
+def test_what_is_added_is_removed_byte_for_byte(app, program, text):
+    path, text = path_of(app, program), text.replace("KEY", PROGRAMS[program].split()[-1])
+    if text:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.chmod(path, 0o640)
+    done = integrate(app, program, as_="ann")
+    assert (done["outcome"], done["settings"]) == ("added", path)
+    with open(f"{done['skill']}/SKILL.md", encoding="utf-8") as file:
+        assert "name: council" in file.read()
+    after = content(path)
+    assert integrate(app, program, as_="ann")["outcome"] == "unchanged"
+    assert content(path) == after
+    assert integrate(app, program, as_="bea")["outcome"] == "added"  # it acts as another one now
+    assert integrate(app, program, remove=True)["outcome"] == "removed"
+    assert not os.path.lexists(done["skill"])
+    if text:
+        assert content(path) == text.encode()
+        assert os.stat(path).st_mode & 0o777 == 0o640
+    else:
+        assert not os.path.exists(path)
+    assert integrate(app, program, remove=True)["outcome"] == "unchanged"
+
+
+@pytest.mark.parametrize("program", FILES)
+def test_the_entry_starts_the_server_of_this_workspace(app, program):
+    integrate(app, program, as_="ann")
+    entry = servers(app, program)["council"]
+    words = entry["command"] if program == "opencode" else [entry["command"], *entry["args"]]
+    assert os.access(words[0], os.X_OK) and words[1:] == ["mcp", "--root", app.root, "--as", "ann"]
+
+
+@pytest.mark.parametrize("program", FILES)
+def test_what_the_program_has_written_since_is_kept(app, program):
+    integrate(app, program)
+    path, table = path_of(app, program), {"other": {"command": "x", "args": []}}
+    if program == "codex":
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(
+                '[mcp_servers.council.tools.say]\nmode = "x"\n[mcp_servers.other]\nargs = []\n'
+            )
+    else:
+        key, now = PROGRAMS[program].split()[-1], servers(app, program)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"a": 1, key: {**now, **table}, "b": 2}, file, indent=2)
+    assert integrate(app, program, remove=True)["outcome"] == "removed"
+    assert [*servers(app, program)] == ["other"]
+
+
+@pytest.mark.parametrize("program", FILES)
+def test_what_is_not_ours_is_neither_replaced_nor_removed(app, program, tmp_path):
+    other = tmp_path / "other"
+    init.init(str(other), ["ann"], "", {"PATH": "/nonexistent"})
+    integrate(App(str(other), env=app.env), program)
+    before = content(path_of(app, program))
+    with pytest.raises(Conflict, match="which is kept"):
+        integrate(app, program)
+    assert integrate(app, program, remove=True)["outcome"] == "unchanged"
+    assert content(path_of(app, program)) == before
+    integrate(App(str(other), env=app.env), program, remove=True)
+    skill = integrate(app, program)["skill"]
+    integrate(app, program, remove=True)
+    os.makedirs(skill)
+    with pytest.raises(Conflict):
+        integrate(app, program)
+    assert not os.path.exists(path_of(app, program))
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [("claude", "{"), ("claude", '{"mcpServers": []}'),
+     ("gemini", '{"mcpServers": {"council": 1}}'),
+     ("opencode", "[]"), ("codex", "[")],
+)  # fmt: skip
+def test_settings_that_cannot_be_read_are_left_alone(app, program, text):
+    path = path_of(app, program)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    with pytest.raises(Invalid):
+        integrate(app, program)
+    assert content(path) == text.encode()
+
+
+def test_a_folder_that_a_variable_names_is_used(app, tmp_path):
+    app.env["CLAUDE_CONFIG_DIR"] = str(tmp_path / "c")
+    done = integrate(app, "claude")
+    assert done["settings"] == f"{tmp_path}/c/.claude.json"
+    assert done["skill"] == f"{tmp_path}/c/skills/council"
