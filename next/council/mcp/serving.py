@@ -173,6 +173,7 @@ def _arguments(given: Made, schema: Made, most: int) -> Given:
                 value = codec.loads(value)
         if isinstance(value, str):
             value = checked_text(value.encode("utf-8", "surrogatepass"), most)
+            value = value if value.strip() else ""
         if value not in ("", None, [], {}):
             made[name] = value
     if fault := next(jsonschema.Draft202012Validator(schema).iter_errors(dict(made)), None):

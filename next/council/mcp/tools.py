@@ -28,7 +28,8 @@ class Given(dict[str, Any]):
 
 def _context(app: App, given: Given) -> str:
     made = service.context(app, app.find(given["conversation"]), service.who(app, ""))
-    return str(made["prompt"])
+    way = f"\n\nUse the tool `respond` for that, with this `text` and `round` {made['round']}."
+    return made["prompt"] + way * made["mayAnswer"]  # type: ignore[no-any-return]
 
 
 def _respond(app: App, given: Given) -> Any:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from council.app import App
 from council.councils import service
 from council.kernel.errors import Invalid, NotFound, Usage
+from council.kernel.ids import checked_name
 from council.kernel.record import Any
 
 TOKEN, PATH, PORT = "COUNCIL_MCP_TOKEN", "/mcp", 8421
@@ -27,7 +28,7 @@ def serve_mcp(
     Raises:
         NotFound: The SDK is not installed (`no-extra`).
         Usage: The port is taken, or one is given without `http`.
-        Invalid: The token is too short.
+        Invalid: The token is too short, or the agent's id is none.
     """
     try:
         from council.mcp.serving import Serving  # late: it needs the extra
@@ -38,7 +39,7 @@ def serve_mcp(
         raise Usage("usage", "--port needs --http", "council mcp --http --port N")
     agent = ""
     with suppress(Usage):  # without an agent it acts as a person
-        agent = service.who(app, as_)
+        agent = checked_name(service.who(app, as_), "agent id")
     server = Serving(app, agent).server
     with suppress(BrokenPipeError):
         if http:

@@ -44,7 +44,8 @@ def integrate(app: App, program: str, remove: bool = False, as_: str = "") -> di
     variable, usual, settings, skills, key = PROGRAMS[program].split()
     base = app.env.get(variable, "") or f"{keys.home(app.env)}/{usual}"
     path = f"{base}/{settings.split('|')[-1 if app.env.get(variable) else 0]}"
-    path, skill = os.path.realpath(os.path.normpath(path)), f"{base}/{skills}/{NAME}"
+    path, skill = map(os.path.normpath, (path, f"{base}/{skills}/{NAME}"))
+    path = os.path.realpath(path)
     argv = [*schedule.command(), "mcp", "--root", app.root, *(["--as", as_] if as_ else [])]
     with files.reported("change", path):
         found = files.read(path)

@@ -1,0 +1,230 @@
+"""`council mcp` with the client of the official SDK: both ways, both revisions."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import httpx2
+import pytest
+from mcp.shared.exceptions import MCPError
+
+ANN = ("--as", "ann")
+TOOLS = "context respond wait convene status show explain say call message"
+TOOLS = {*TOOLS.split(), "artifact_publish", "artifact_fetch"}
+
+
+def text(result, failed=False):
+    assert result.is_error is failed, result.content[0].text
+    assert not failed or result.structured_content is None  # strict clients would hide the text
+    return result.content[0].text
+
+
+def test_a_turn_is_taken(served):
+    async def main():
+        async with served.client(*ANN) as client:
+            tools = (await client.list_tools()).tools
+            assert {one.name for one in tools} == TOOLS
+            assert (await client.call_tool("wait")).structured_content["outcome"] == "turn"
+            prompt = text(await client.call_tool("context"))
+            assert "Which kettle?" in prompt and "Use the tool `respond`" in prompt
+            mark = prompt.rsplit("`round` ", 1)[1].rstrip(".")
+            said = {"text": "Gas.", "round": mark, "stances": [], "choice": "", "amend": False}
+            made = (await client.call_tool("respond", said)).structured_content
+            assert (made["outcome"], made["agent"]) == ("recorded", "ann")
+            assert "already-answered" in text(
+                await client.call_tool("respond", {**said, "text": "Oil."}), failed=True
+            )
+            shown = json.loads(text(await client.call_tool("show", {"format": "json"})))
+            assert shown["participants"]["ann"]["status"] == "RESPONDED"
+
+    anyio.run(main)
+    assert served.json("show", "tea")["participants"]["ann"]["status"] == "RESPONDED"
+
+
+def test_a_change_reaches_who_follows(served):
+    uri = "council://conversation/tea"
+
+    async def main():
+        told = anyio.Event()
+
+        async def hear(message):
+            if getattr(message, "method", "") == "notifications/resources/updated":
+                told.set()
+
+        async with served.client(*ANN, message_handler=hear) as client:
+            listed = await client.list_resources()
+            assert uri in [str(one.uri) for one in listed.resources]
+            if served.mode == "legacy":
+                await client.session.subscribe_resource(uri)
+            follows = served.mode == "legacy" or client.listen(resource_subscriptions=[uri])
+            with anyio.fail_after(60):
+                if follows is True:
+                    await anyio.to_thread.run_sync(served.json, "say", "Be quick.", "--name", "tea")
+                    await told.wait()
+                else:
+                    async with follows as events:
+                        await anyio.to_thread.run_sync(
+                            served.json, "say", "Be quick.", "--name", "tea"
+                        )
+                        async for event in events:
+                            assert str(event.uri) == uri
+                            break
+            found = await client.read_resource("council://record/tea")
+            assert json.loads(found.contents[0].text)["guidance"][0]["text"] == "Be quick."
+
+    anyio.run(main)
+
+
+FAULTS = [
+    ("respond", {}, "'text' is a required property"),
+    ("respond", {"text": " "}, "'text' is a required property"),
+    ("respond", {"text": "x", "txt": "y"}, "'txt' was unexpected"),
+    ("respond", {"text": "a\0b"}, "binary"),
+    ("respond", {"text": "x", "status": "maybe"}, "status: 'maybe' is not one of"),
+    ("respond", {"text": "x", "conversation": "nope"}, "not-found"),
+    ("wait", {"timeout_s": "soon"}, "timeout_s"),
+    ("show", {"conversation": "nope"}, "not-found"),
+    ("explain", {"what": "nope"}, "not-found"),
+    ("convene", {"topic": "x", "conversation": "tea"}, "`conversation`"),
+    ("convene", {"topic": "x", "timeout": "never"}, "never"),
+    ("say", {"text": "x", "to": "zoe"}, "zoe"),
+    ("call", {"to": "bea", "text": "x"}, "E33"),
+    ("call", {"to": "zoe", "text": "x"}, "no-agent"),
+    ("message", {"to": "bea", "text": "x", "priority": "P9"}, "P9"),
+    ("artifact_fetch", {"artifact": "art_1"}, "bad-artifact-id"),
+]
+
+
+def test_what_fails_is_a_text(stdio):
+    async def main():
+        async with stdio.client(*ANN) as client:
+            for tool, given, says in FAULTS:
+                said = text(await client.call_tool(tool, given), failed=True)
+                assert says in said and "\n" not in said, (tool, given)
+
+    anyio.run(main)
+
+
+def test_arguments_come_as_clients_send_them(stdio):
+    async def main():
+        async with stdio.client(*ANN) as client:
+
+            async def data(tool, **given):
+                return json.loads(text(await client.call_tool(tool, given)))
+
+            schemas = {one.name: one.input_schema for one in (await client.list_tools()).tools}
+            for tool in ("context", "status", "show"):  # null for all that is optional
+                assert text(
+                    await client.call_tool(tool, dict.fromkeys(schemas[tool]["properties"]))
+                )
+            await data("status", random_string="x")  # some add one where there is none
+            asked = {"agents": '["ann", "bea"]', "max_runs": "3", "dry_run": "true", "roles": "{}"}
+            made = await data("convene", topic="Tea?", conversation="b", procedure="", **asked)
+            assert made["dryRun"] and made["participants"] == ["ann", "bea"]
+            assert (await data("wait", timeout_s="1"))["outcome"] == "turn"
+            held = await data("artifact_publish", text="hé", type=None)
+            got = await client.call_tool("artifact_fetch", {"artifact": held["artifactId"]})
+            assert text(got) == "hé"
+            assert (await data("message", to="bea", text="Hi.", refs=[]))["status"] == "stored"
+            assert (await data("say", text="Be brief.", to=""))["outcome"] == "recorded"
+
+    anyio.run(main)
+    assert "Hi." in stdio.run("msg", "inbox", "--as", "bea").stdout
+
+
+def test_a_long_result_is_read_in_parts(stdio):
+    words = "".join(f"Line {number} of an artifact: é.\n" for number in range(6000))
+
+    async def main():
+        async with stdio.client(*ANN) as client:
+            held = await client.call_tool("artifact_publish", {"text": words})
+            ask = {"artifact": held.structured_content["artifactId"], "offset": 0}
+            whole, following = "", "offset 0"
+            while "offset" in following:
+                ask["offset"] = int(following.rpartition(" ")[2].rstrip("]"))
+                part = text(await client.call_tool("artifact_fetch", ask))
+                assert len(part.encode()) < 60_000
+                piece, _, following = part.rpartition("\n\n")
+                whole += piece
+            assert whole.replace("\ufffd", "") == words
+
+    anyio.run(main)
+
+
+def test_wait_reports_progress_until_the_answer_of_another_makes_it_a_turn(stdio):
+    stdio.json("respond", "Gas.", "--as", "ann", "--name", "tea")
+
+    async def main():
+        heard = []
+
+        async def hear(progress, total, message):
+            heard.append((progress, total))
+            if len(heard) == 2:
+                await anyio.to_thread.run_sync(
+                    lambda: stdio.json("respond", "Oil.", "--as", "bea", "--name", "tea")
+                )
+
+        async with stdio.client(*ANN) as client:
+            made = await client.call_tool("wait", {"timeout_s": 60}, progress_callback=hear)
+            assert made.structured_content["outcome"] == "turn"
+            assert made.structured_content["phase"] == "CHALLENGE"
+        assert heard[0][0] < 5 <= heard[1][0] < 60 == heard[0][1]
+
+    anyio.run(main)
+
+
+def test_a_person_reads_and_convenes(stdio):
+    async def main():
+        async with stdio.client() as client:
+            tools = {one.name for one in (await client.list_tools()).tools}
+            assert tools == TOOLS - {"context", "respond", "wait"}
+            with pytest.raises(MCPError):
+                await client.call_tool("respond", {"text": "x"})
+            made = await client.call_tool("convene", {"topic": "Tea?", "conversation": "two"})
+            assert made.structured_content["name"] == "two"
+            prompt = await client.get_prompt("turn", {"agent": "bea", "conversation": "two"})
+            assert "Tea?" in prompt.messages[0].content.text
+            for bad in ("turn", "nope"):
+                with pytest.raises(MCPError):
+                    await client.get_prompt(bad, {"conversation": "nope"})
+            for uri in ("council://conversation/nope", "council://x/tea", "file:///etc/passwd"):
+                with pytest.raises(MCPError):
+                    await client.read_resource(uri)
+
+    anyio.run(main)
+
+
+def test_http_needs_the_token_and_a_name_of_this_machine(stdio):
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    with stdio.http() as url, httpx2.Client() as client:
+        for headers, status in [
+            ({}, 401), ({"Authorization": "Bearer x"}, 401),
+            ({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403),
+        ]:  # fmt: skip
+            own = {"Authorization": "Bearer a-token-of-some-length"} if status != 401 else {}
+            done = client.post(url, json=ask, headers={**own, **headers})
+            assert done.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "says", "code"),
+    [
+        (["--port", "1"], {}, "--port needs --http", 2),
+        (["--http", "--port", "99999"], {}, "choose another with --port", 2),
+        (["--http"], {"COUNCIL_MCP_TOKEN": "short"}, "shorter than 16 characters", 3),
+        (["--as", "No Name"], {}, "not a legal agent id", 3),
+        ([], {"COUNCIL_TOKEN": "x"}, "does not work inside a run", 6),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(stdio, words, env, says, code):
+    done = stdio.run("mcp", *words, **env)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)
+    assert says in done.stderr
+
+
+def test_without_the_extra_one_line_names_it(stdio):
+    (stdio.root / "mcp_types.py").write_text("raise ModuleNotFoundError(name='mcp')\n")
+    done = stdio.run("mcp", PYTHONPATH=str(stdio.root))
+    assert (done.returncode, done.stderr.count("\n")) == (5, 1)
+    assert "pip install 'council-files[mcp]'" in done.stderr
