@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from council.kernel import files, ids, times
+from council.kernel import files, ids, shared, times
 from council.kernel.document import Document
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Usage
 from council.kernel.times import UTC, datetime
@@ -57,8 +57,13 @@ class App:
         return self._settings
 
     def again(self) -> None:
-        """Forget the settings that were read: a long process follows changes of council.toml."""
+        """Look again, as a long process does: at council.toml, and at other machines."""
         self._settings = None
+        self.fetch()
+
+    def fetch(self) -> str:
+        """Fetch what other machines recorded; return why it cannot be had now, "" if it can."""
+        return shared.fetch(self.state_folder)
 
     @property
     def world(self) -> dict[str, str]:

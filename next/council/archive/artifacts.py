@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from council.kernel import codec, files
+from council.kernel import codec, files, shared
 from council.kernel.errors import Invalid, NotFound
 from council.kernel.ids import digest
 from council.kernel.record import Record
@@ -97,6 +97,8 @@ def put(path: str, data: bytes, replace: bool = False) -> bool:
     """Write a file whole and durably; False where it is there and is not to be replaced."""
     new = f"{path}.{os.getpid()}.new"
     with files.reported("write", path):
+        if (done := shared.put(path, data, replace)) is not None:
+            return done
         os.makedirs(os.path.dirname(path), exist_ok=True)
         files.fill(new, data, 0o644, durable=True)
         try:

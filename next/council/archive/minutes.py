@@ -25,7 +25,7 @@ def write(root: str, front: Row, body: str, date: str, replace: bool = False) ->
     A repeat finds the first file, and changes it only with `replace`. Other files are never
     overwritten: the second of a day and topic gets `-2`.
     """
-    old = next((row for row in rows(root) if row["conversation"] == front["conversation"]), None)
+    old = _of(root, str(front["conversation"]))
     if old and not replace:
         return str(old["path"])
     front = {**front, **{key: old[key] for key in ("ratings",) if old and key in old}}
@@ -34,8 +34,14 @@ def write(root: str, front: Row, body: str, date: str, replace: bool = False) ->
     name = ids.slug(str(front["topic"])) or ids.slug(str(front["conversation"]))[:8]
     path, count = str(old["path"]) if old else f"{root}/{FOLDER}/{date}-{name}.md", 1
     while not put(path, data, replace=bool(old)):
+        if found := _of(root, str(front["conversation"])):  # another machine was quicker
+            return str(found["path"])
         path, count = f"{root}/{FOLDER}/{date}-{name}-{count + 1}.md", count + 1
     return path
+
+
+def _of(root: str, ident: str) -> Row | None:
+    return next((row for row in rows(root) if row["conversation"] == ident), None)
 
 
 def rows(root: str, search: str = "", since: str = "") -> list[Row]:

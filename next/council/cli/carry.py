@@ -18,6 +18,7 @@ from council.kernel.record import Any
 
 INTERRUPTED = 130
 _MAKES_A_WORKSPACE = ("init", "demo")
+_ALONE = ("lines", "setup.engine")  # they need nothing of other machines, or say so themselves
 _IN_RUN = ("COUNCIL_TOKEN", "COUNCIL_TASK_ID", "COUNCIL_REPORT")
 
 
@@ -33,7 +34,9 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
+        away = app.fetch() if found.module not in _ALONE else ""
         said = _called(found, app, Given({**values, **found.fixed}))
+        said.notes = [*said.notes, away] if away else said.notes
         said.reply = said.reply or found.function
         printing.say(said, as_json=as_json)
     except Refusal as error:
@@ -118,7 +121,7 @@ def _unexpected(root: str, error: Exception) -> Unexpected:
 
     path, hint = f"{root}/memory/shared/.council/errors.log", ""
     with suppress(OSError), open(path, "a", encoding="utf-8", errors="replace") as file:
-        file.write(f"{' '.join(sys.argv)[:1000]}\n")
+        file.write(f"{' '.join(word for word in sys.argv if '://' not in word)[:1000]}\n")
         traceback.print_exception(error, file=file)
         hint = f"the details are in {path}"
     what = f"unexpected error: {type(error).__name__}: {printing.one_line(str(error), 300)}"

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import os
 
-from council.kernel import codec, files, times
+from council.kernel import codec, files, shared, times
 from council.kernel.errors import Conflict, Invalid, NotFound, Unexpected
 from council.kernel.ids import digest
-from council.kernel.journal import DAMAGED, SEGMENT, Journal, Line, Moved
+from council.kernel.journal import DAMAGED, SEGMENT, Line, Moved
 from council.kernel.lock import Lock
 from council.kernel.page import decoded, revision
 from council.kernel.record import Any, Record, copied
@@ -69,7 +69,7 @@ class Document(Generic[S]):
     ) -> None:
         self.folder, self.page, self._patience = folder, page, patience
         self._kind, self._now, self._at = kind, now, datetime.min
-        self._journal = Journal(folder)
+        self._journal = shared.journal(folder)
         self._lines: list[Line] = []
         self._stamp: tuple[Any, ...] = ()
         self._state: Any = None
@@ -105,6 +105,7 @@ class Document(Generic[S]):
     def peek(self, upto: int | None = None) -> S:
         """Return the state of the journal, now or at a revision (NotFound); nothing is written."""
         with files.reported("read", self.folder):
+            self._journal.fetch()
             lines = self._journal.read(upto) or self._missing()
         if upto is not None and lines[-1].rev != upto:
             raise NotFound("no-revision", f"{self.folder} has no revision {upto}")
@@ -113,6 +114,7 @@ class Document(Generic[S]):
     def history(self) -> list[Line]:
         """Return all revisions, oldest first; NotFound if there are none."""
         with files.reported("read", self.folder):
+            self._journal.fetch()
             return self._journal.history() or self._missing()
 
     def change(
@@ -133,10 +135,15 @@ class Document(Generic[S]):
         with files.reported("write", self.folder):
             if create and not os.path.isdir(self.folder) and not self.exists():
                 decide(self._kind.new())  # a refusal leaves no folder behind
-            change: Change = self._locked(
-                lambda: self._change(decide, op, by, via, create), at, create
-            )
-        return change
+            made: list[Any] = []  # it is committed once, however often we look again
+            try:
+                self._locked(lambda: self._change(made, decide, op, by, via, create), at, create)
+            except NotFound:  # another machine closed it after our commit
+                if not made:
+                    raise
+        [(done, events)] = made
+        rev = done.rev if done else self._state.rev
+        return Change(state=self._state, rev=rev, repeated=bool(done), events=events)
 
     def close(self, ident: str, is_meant: Callable[[S], bool] | None = None) -> None:
         """Remove the page, and move the folder to `.council/closed/<ident>`.
@@ -163,6 +170,7 @@ class Document(Generic[S]):
         while True:
             try:
                 with Lock(f"{self.folder}/lock", self._patience):
+                    self._journal = shared.journal(self.folder, self._journal)
                     return act()
             except Moved:
                 continue
@@ -180,21 +188,27 @@ class Document(Generic[S]):
             self._settle()
 
     def _change(
-        self, decide: Callable[[S], list[Event]], op: str, by: str, via: str, create: bool
-    ) -> Change:
+        self,
+        made: list[Any],
+        decide: Callable[[S], list[Event]],
+        op: str,
+        by: str,
+        via: str,
+        create: bool,
+    ) -> None:
         self._open(create)
         if self._newer:
             message = f"{self.folder} has events of a newer version: {self._newer[:60]}"
             raise Conflict("newer-version", message, "update council; this one can only read it")
+        if made:
+            return
         done = self._journal.find("op", op) if op else None
-        events = done.events if done else self._commit(decide(self._state), op, by, via)
-        if events and not done:
+        made.append((done, done.events if done else self._commit(decide(self._state), op, by, via)))
+        if made[0][1] and not done:
             if not self._publish():
                 self._settle()
         elif self._lines:
             self._journal.sync()  # what is there already is acknowledged again
-        rev = done.rev if done else self._state.rev
-        return Change(state=self._state, rev=rev, repeated=bool(done), events=events)
 
     def _settle(self) -> None:
         """Take in what others wrote, until page and journal agree."""
@@ -256,7 +270,12 @@ class Document(Generic[S]):
             data = self._made or b""
         seen, durable = self._seen, self._durable
         aside = f"{self.folder}/{seen.name(self._state.rev) if seen else 'page.new'}"
-        done = files.publish(self.page, data, seen, aside, durable)
+        try:
+            done = files.publish(self.page, data, seen, aside, durable)
+        except FileNotFoundError:
+            if os.path.isdir(self.folder):
+                raise
+            return True  # another machine has closed it: there is no page any more
         self._durable = durable and not done
         return done
 
@@ -400,10 +419,7 @@ class Document(Generic[S]):
         target = self._closed(ident)
         if os.path.lexists(target):
             target += f"-{self._state.mark[:8]}"
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        os.rename(self.folder, target)
-        files.sync_folders(os.path.dirname(target))
-        files.sync_folder(os.path.dirname(self.folder))
+        self._journal.move(target, self.page or "")
 
     def _redact(self, select: Callable[[Event], Event | None]) -> int:
         self._open()

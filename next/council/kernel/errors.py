@@ -61,3 +61,9 @@ class NotFound(Refusal):
 
 class Refused(Refusal):
     """A rule or a permission says no: exit 6."""
+
+
+class Away(Refusal):
+    """The database of many machines is not available in time: exit 7."""
+
+    exit_code = 7

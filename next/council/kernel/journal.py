@@ -17,7 +17,7 @@ from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Event = dict[str, Any]
 DAMAGED = "restore that file, or move it away to begin again with what the page shows"
@@ -58,12 +58,18 @@ class Moved(Exception):  # noqa: N818 - not an error: read and decide again
 
 
 class Journal:
-    """The journal files of a folder; `weight` is the newest one's bytes since its state."""
+    """The journal files of a folder.
+
+    `weight` is the newest one's bytes since its state, `last` the digest of the last line.
+    """
 
     def __init__(self, folder: str) -> None:
         self._folder, self.weight = folder, 0
-        self._path, self._end, self._last, self._count = f"{folder}/journal.jsonl", 0, "", 0
+        self._path, self._end, self.last, self._count = f"{folder}/journal.jsonl", 0, "", 0
         self._returns = False
+
+    def fetch(self) -> None:
+        """Fetch what other machines recorded: without an engine there are none."""
 
     def segments(self) -> list[str]:
         """Return the paths of the segments, oldest first."""
@@ -91,7 +97,7 @@ class Journal:
         self._path = segments[-1] if segments else f"{self._folder}/journal.jsonl"
         raw = _bytes_of(self._path)
         data, self._returns = _whole(raw), b"\r\n" in raw
-        lines, self._last = _parsed(self._path, data)
+        lines, self.last = _parsed(self._path, data)
         self._end, self._count = len(data), len(lines)
         repeated = data.index(b"\n") + 1 if lines and lines[0].via == SEGMENT else 0
         self.weight = len(data) - repeated
@@ -113,8 +119,32 @@ class Journal:
             Moved: Another line was added meanwhile.
             OSError: The line was not added.
         """
-        line.prev = self._last
-        data = _row(line)
+        line.prev = self.last
+        data = row_of(line)
+        self._add(data, digest(data[:-1]))
+
+    def begin(self, line: Line) -> None:
+        """Begin a segment with a line that repeats the last revision and has the whole state."""
+        self.sync()
+        line.prev = self.last
+        data = row_of(line)
+        self._begin(line.rev, data, digest(data[:-1]))
+
+    def receive(self, data: bytes, last: str) -> bool:
+        """Add a line that counts already, as bytes; return False where it does not follow.
+
+        `last` is the digest that the next line names. The caller has read.
+        """
+        line = line_of(data[:-1])
+        if last != self.last and line.prev != self.last:
+            return False
+        if last != self.last and line.via == SEGMENT:
+            self._begin(line.rev, data, last)
+        elif last != self.last:
+            self._add(data, last)
+        return True
+
+    def _add(self, data: bytes, last: str) -> None:
         if self._returns:  # a tool changed the line ends; what was read is written again
             files.write(f"{self._folder}/segment.new", self._path, _lines_of(self._path))
             self._returns = False
@@ -133,19 +163,22 @@ class Journal:
                 raise
         finally:
             os.close(descriptor)
-        self._end, self._last = self._end + len(data), digest(data[:-1])
+        self._end, self.last = self._end + len(data), last
         self.weight, self._count = self.weight + len(data), self._count + 1
         self._sync_names()
 
-    def begin(self, line: Line) -> None:
-        """Begin a segment with a line that repeats the last revision and has the whole state."""
-        self.sync()
-        line.prev = self._last
-        data = _row(line)
-        path = f"{self._folder}/journal-{line.rev}.jsonl"
+    def _begin(self, rev: int, data: bytes, last: str) -> None:
+        path = f"{self._folder}/journal-{rev}.jsonl"
         files.write(f"{self._folder}/segment.new", path, data)
-        self._path, self._end, self._last = path, len(data), digest(data[:-1])
+        self._path, self._end, self.last = path, len(data), last
         self.weight, self._count = 0, 1
+
+    def move(self, folder: str, page: str) -> None:  # noqa: ARG002 - other machines have one
+        """Move the document's folder: it is closed. `page` was the path of its page."""
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.rename(self._folder, folder)
+        files.sync_folders(os.path.dirname(folder))
+        files.sync_folder(os.path.dirname(self._folder))
 
     def sync(self) -> None:
         """Sync the last line: its program may have died before it did."""
@@ -168,36 +201,57 @@ class Journal:
             data = _lines_of(path)
             at = data.find(needle)
             if at >= 0:
-                return _line(data[data.rfind(b"\n", 0, at) + 1 : data.find(b"\n", at)])
+                return line_of(data[data.rfind(b"\n", 0, at) + 1 : data.find(b"\n", at)])
         return None
 
     def redact(self, select: Callable[[Event], Event | None]) -> int:
-        """Replace events by what `select` returns, if not None; return how many lines changed.
+        """Replace events by what `select` returns, if not None; return how many lines changed."""
+        changed = self.redacted(select)
+        self.rewrite(changed)
+        return len(changed)
+
+    def redacted(self, select: Callable[[Event], Event | None]) -> dict[str, bytes]:
+        """Return the lines that a redaction changes, by their digests, as they are then.
 
         A line keeps, as `was`, the digest that the next one names.
         """
-        count = 0
+        changed = {}
+        for first, raw in self.raws():
+            line = line_of(raw)
+            events = [select(event) or event for event in line.events]
+            if events != line.events:
+                line.was, line.events = first, events
+                changed[first] = row_of(line)
+        return changed
+
+    def rewrite(self, changed: dict[str, bytes]) -> None:
+        """Replace lines, named by the digests that they had first."""
+        for path in self.segments() if changed else []:
+            rows = [changed.get(first, raw) for first, raw in _raws(path)]
+            if b"".join(rows) != _lines_of(path):
+                files.write(f"{self._folder}/segment.new", path, b"".join(rows))
+
+    def raws(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the digest that each line of all segments had first, and its bytes."""
         for path in self.segments():
-            raws, before = _lines_of(path).splitlines(keepends=True), count
-            for number, raw in enumerate(raws):
-                line = _line(raw)
-                events = [select(event) or event for event in line.events]
-                if events != line.events:
-                    line.was, line.events = line.was or digest(raw[:-1]), events
-                    raws[number], count = _row(line), count + 1
-            if count > before:
-                files.write(f"{self._folder}/segment.new", path, b"".join(raws))
-        return count
+            yield from _raws(path)
 
 
-def _row(line: Line) -> bytes:
+def _raws(path: str) -> Iterator[tuple[str, bytes]]:
+    for raw in _lines_of(path).splitlines(keepends=True):
+        yield line_of(raw).was or digest(raw[:-1]), raw
+
+
+def row_of(line: Line) -> bytes:
+    """Return a line as its bytes in a file."""
     row = line.to_json()
     if not line.was:
         del row["was"]
     return codec.encoded(row) + b"\n"
 
 
-def _line(row: Any) -> Line:
+def line_of(row: Any) -> Line:
+    """Return the line of such bytes, or of their JSON."""
     if row.__class__ is bytes:
         row = codec.loads(row)
     if row.__class__ is not dict or row.keys() != _USUAL:
@@ -236,7 +290,7 @@ def _parsed(path: str, data: bytes, last: str = "") -> tuple[list[Line], str]:
         rows = []
     for number, raw in enumerate(raws, 1):
         try:
-            line = _line(rows[number - 1] if len(rows) == len(raws) else raw)
+            line = line_of(rows[number - 1] if len(rows) == len(raws) else raw)
             if line.prev != last and (last or number > 1 or path.endswith("/journal.jsonl")):
                 raise Invalid("", "it does not follow the line before")
         except Invalid as error:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from glob import glob
 
 from council.councils import row, service
-from council.kernel import files, times
+from council.kernel import files, shared, times
 from council.kernel.errors import Conflict, NotFound, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import places
@@ -69,6 +69,7 @@ def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
         document.redact(lambda event: without(event, made["entry"]))
         if document.page is None:
             row.write_minutes(app, document.peek(), replace=True)
+    shared.erase(app.root, made["remove"])
     for path in made["remove"]:
         whole = f"{app.root}/{path}"
         if os.path.isdir(whole) and not os.path.islink(whole):

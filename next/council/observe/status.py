@@ -121,7 +121,8 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
         yield problem(name, "failed", agent=run.agent, code=run.code, words=told, fix=fix)
     for run in runs.by_id.values():
         if run.is_open() and run.place >= 0:
-            if run.id not in places.held(f"{app.state_folder}/places"):
+            folder = f"{app.state_folder}/places"
+            if run.id not in places.held(folder) and places.is_here(folder, run.place):
                 yield problem(name, "lost", agent=run.agent)
             elif run.lease < now:
                 yield problem(name, "stuck", agent=run.agent, until=run.lease)

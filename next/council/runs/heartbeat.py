@@ -130,14 +130,15 @@ def _dead(app: App, state: Any) -> dict[str, str]:
     is killed with its agent; what it would have said does not count.
     """
     runs = [run for run in _open(state) if run.place >= 0]
-    held = places.held(f"{app.state_folder}/places") if runs else {}
-    found = {}
+    folder, found = f"{app.state_folder}/places", dict[str, str]()
+    held = places.held(folder) if runs else {}
     for run in runs:
-        if run.id not in held:
+        if run.id not in held and places.is_here(folder, run.place):
             found[run.id] = "the run ended unexpectedly"
         elif run.lease < times.text(app.now):
             found[run.id] = "the run did not end when its time was up"
-            processes.kill(held[run.id], processes.KILL)
+            if run.id in held:
+                processes.kill(held[run.id], processes.KILL)
         else:
             continue
         processes.kill_noted(f"{app.state_folder}/runs/{run.id}/pid")

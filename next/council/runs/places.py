@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 
-from council.kernel import files
+from council.kernel import files, shared
 from council.kernel.lock import locks
 from council.kernel.record import Record
 
@@ -46,14 +46,20 @@ def take(folder: str, most: int) -> Place | None:
     Asking who holds a place locks it for an instant (`held`), hence the second look.
     """
     os.makedirs(folder, exist_ok=True)
+    first = shared.first_place(os.path.dirname(folder))
     for pause in (0.0, 0.01):
         time.sleep(pause)
-        for number in range(most):
+        for number in range(first, first + most):
             descriptor = os.open(f"{folder}/{number}", _MAKE, 0o600)
             if locks(descriptor):
                 return Place(number=number, descriptor=descriptor)
             os.close(descriptor)
     return None
+
+
+def is_here(folder: str, number: int) -> bool:
+    """Return whether a place is of this machine; of another one only the run's lease is known."""
+    return os.path.exists(f"{folder}/{number}")
 
 
 def held(folder: str) -> dict[str, int]:

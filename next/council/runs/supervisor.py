@@ -12,7 +12,7 @@ import os
 import time
 
 from council.kernel import times
-from council.kernel.errors import NotFound, Refusal
+from council.kernel.errors import Away, NotFound, Refusal
 from council.kernel.lock import locks
 from council.kernel.record import Any
 from council.runs import heartbeat, starting, tracing, work
@@ -76,8 +76,8 @@ class Supervisor:
         self.place.note()  # from now on signals reach it
         try:
             self._supervise()
-        except (NotFound, KeyError):
-            pass  # the document is over: nobody waits for this answer
+        except (NotFound, KeyError, Away):
+            pass  # the document is over, or cannot be reached: nobody waits for this answer
         finally:
             os.close(self.held.pop())
         try:
@@ -107,7 +107,14 @@ class Supervisor:
             now = state.runs.by_id.get(run.id)
             return row.handed_in(app, state, now, output, app.now) if now and now.is_open() else []
 
-        change = document.change(end, by=run.agent, at=app.now, via="run")
+        while True:  # an answer waits for a database that is away, until its run counts as lost
+            try:
+                change = document.change(end, by=run.agent, at=app.now, via="run")
+                break
+            except Away:
+                if times.text(app.now) > run.lease:
+                    raise
+                time.sleep(1)
         app.changed(change, row)
         done = change.state.runs.by_id[run.id]
         if done.outcome == "answered":

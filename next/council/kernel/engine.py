@@ -1,0 +1,374 @@
+"""Many machines on one database: a log of changes, of which each machine has a copy in files.
+
+The log has one row a change, in one order for all documents: a line of a journal, a document that
+was closed, a file, words that were taken out. A change counts when its row is committed. It reaches
+the files of a machine, its own included, by being fetched: whatever dies in between, the next
+command fetches the rest, and what reads files knows nothing of other machines.
+
+An append names the digest of the line before. Writers take turns by a lock inside their
+transaction, so rows become visible in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import socket
+
+from council.kernel import codec, files
+from council.kernel.errors import Away, Conflict, Invalid, Refusal
+from council.kernel.ids import digest
+from council.kernel.journal import Event, Journal, Line, Moved, row_of
+from council.kernel.lock import Lock
+from council.kernel.postgres import Server
+from council.kernel.record import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Row = tuple[str, str, str, bytes]  # place, kind, head (a digest, "" for none), data
+BATCH = 64  # rows that are fetched at once, each of up to a text's size
+_INSERT = """INSERT INTO council.log (seq, place, kind, head, data, machine)
+    SELECT coalesce(max(seq), 0) + 1, %s, %s, %s, %s, %s FROM council.log"""
+_NEWS = """SELECT seq, place, kind, head, data FROM council.log
+    WHERE seq >= %s ORDER BY seq LIMIT %s"""
+_HEAD = "SELECT head FROM council.log WHERE place = %s ORDER BY seq DESC LIMIT 1"
+_PARTED = "move it away, leave with council engine leave, or restore the newer backup"
+_STATE = "/memory/shared/.council"
+_OF_A_MACHINE = ("memory/shared/.council/runs/", "memory/agents/")
+_ENGINES: dict[tuple[str, int], Engine] = {}  # by folder and process: a fork connects anew
+
+
+def engine_of(state: str, facts: dict[str, Any]) -> Engine:
+    """Return the engine of a `.council` folder, whose connection this process keeps.
+
+    Raises:
+        Conflict: Joining it was interrupted (`not-joined`).
+    """
+    key = state, os.getpid()
+    if key not in _ENGINES:
+        if not facts.get("ready"):
+            what = "connecting this workspace with its engine is under way, or was interrupted"
+            raise Conflict("not-joined", what, "wait, or run council engine join URL again")
+        _ENGINES[key] = Engine(state, Server(facts["url"]), facts["machine"])
+    return _ENGINES[key]
+
+
+class Engine:
+    """What a workspace has of its engine: the server, and how far its files are.
+
+    All methods raise Away where the server is not available.
+    """
+
+    def __init__(self, state: str, server: Server, machine: int) -> None:
+        self.state, self.server, self.machine = state, server, machine
+        self._root = state.removesuffix(_STATE)
+
+    def journal(self, place: str) -> Journal:
+        """Return the journal of the document whose folder is `place`, below `.council`."""
+        return SharedJournal(self, place)
+
+    # Receiving
+
+    def at(self) -> tuple[int, str]:
+        """Return number and head of the row that the files are at; (0, "") begins anew."""
+        found = files.read(f"{self.state}/engine.at")
+        number, _, head = found[0].decode().partition(" ") if found else ("", "", "")
+        return (int(number), head) if number else (0, "")
+
+    def fetch(self) -> None:
+        """Bring the files of this machine up to date.
+
+        Raises:
+            Conflict: The database is not the one that the files are a copy of (`engine-parted`).
+        """
+        rows: list[Any] = [None] * BATCH
+        while len(rows) == BATCH:
+            at, head = self.at()
+            rows = self.server.ask(_NEWS, at, BATCH)
+            if at and (not rows or rows[0][0] != at or rows[0][3] != head):
+                what = f"{self.server.name} lacks what this machine has received from it"
+                raise Conflict("engine-parted", what, "restore a newer backup, or leave: see docs")
+            if rows[bool(at) :]:
+                with Lock(f"{self.state}/engine.lock"):
+                    self._receive(rows)
+
+    def _receive(self, rows: list[Any]) -> None:
+        at, journals = self.at()[0], dict[str, Journal]()
+        for seq, place, kind, head, data in rows:
+            if seq != at + 1:
+                continue  # another process has received it
+            if ".." in place.split("/"):
+                raise Invalid("bad-place", f"{self.server.name} names a file {place[:80]!r}")
+            path = f"{self._root}{place}" if place[0] == "/" else f"{self.state}/{place}"
+            if kind == "line" and data:  # without words it is of what was removed since
+                if path not in journals:
+                    os.makedirs(path, exist_ok=True)
+                    journals[path] = Journal(path)
+                    journals[path].read()
+                is_known = journals[path].receive(data, head) or self._is_past(journals[path], seq)
+                if not is_known:
+                    what = f"{path} and {self.server.name} have different histories"
+                    raise Conflict("engine-parted", what, _PARTED)
+            elif kind == "file":
+                self._receive_file(place, path, head, data.decode())
+            elif kind == "closed":
+                journals = {}
+                self._close(path, **codec.loads(data))
+            elif kind == "redacted":
+                query = "SELECT head, data FROM council.log WHERE head = ANY(%s) AND kind = 'line'"
+                Journal(path).rewrite(dict(self.server.ask(query, codec.loads(data))))
+            elif kind == "gone" and os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            elif kind == "gone":
+                files.remove(path)
+            at = seq
+            files.replace(f"{self.state}/engine.at", f"{seq} {head}".encode(), 0o600)
+
+    def _is_past(self, journal: Journal, seq: int) -> bool:
+        """Return whether a journal is at a later row: after a power cut rows are received again."""
+        query = "SELECT coalesce(max(seq), 0) FROM council.log WHERE head = %s"
+        return bool(journal.last and self.server.ask(query, journal.last)[0][0] >= seq)
+
+    def _receive_file(self, place: str, path: str, head: str, before: str) -> None:
+        query = "SELECT data FROM council.files WHERE place = %s AND digest = %s"
+        found = files.read(path)
+        own = digest(found[0]) if found else before
+        if own == head or not (rows := self.server.ask(query, place, head)):
+            return  # it is there, or a later row replaces it
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if own != before:  # it was changed here by hand
+            os.makedirs(f"{self.state}/conflicts", exist_ok=True)
+            os.rename(path, f"{self.state}/conflicts/{own[:16]}-{os.path.basename(path)}")
+        files.fill(f"{self.state}/engine.new", rows[0][0], 0o644, durable=True)
+        os.rename(f"{self.state}/engine.new", path)
+        files.sync_folder(os.path.dirname(path))
+
+    def _close(self, folder: str, to: str, page: str, last: str) -> None:
+        """Move a folder as its document was closed; a page with other words is kept in it."""
+        journal, target = Journal(folder), f"{self.state}/{to}"
+        lines = journal.read()
+        if journal.last != last or not lines:
+            return  # its name was given anew, or it was moved before
+        if os.path.isdir(target):
+            shutil.rmtree(folder)
+            return
+        seen = files.read(f"{self._root}/{page}") if page else None
+        if seen and digest(seen[0]) == lines[-1].page:
+            files.remove(f"{self._root}/{page}")
+        elif seen:
+            os.makedirs(f"{folder}/conflicts", exist_ok=True)
+            os.rename(f"{self._root}/{page}", f"{folder}/conflicts/{digest(seen[0])[:16]}.md")
+        journal.move(target, "")
+
+    # Sending
+
+    def commit(self, place: str, last: str, *rows: Row) -> None:
+        """Add rows where the last line of a place has the digest `last`.
+
+        Raises:
+            Moved: It has not.
+        """
+
+        def act(cursor: Any, again: bool) -> None:
+            found = cursor.execute(_HEAD, (place,)).fetchone()
+            if (found[0] if found else "") == last:
+                cursor.executemany(_INSERT, [(*row, self.machine) for row in rows])
+                return
+            query = "SELECT 1 FROM council.log WHERE place = %s AND head = %s"
+            if not again or not cursor.execute(query, rows[-1][::2]).fetchone():
+                raise Moved
+
+        self.server.write(act)
+
+    def put(self, place: str, data: bytes, replace: bool) -> bool | None:
+        """See `shared.put`."""
+        new, own = digest(data), (place, digest(data))
+        self.server.patient(len(data))
+        self.server.ask(
+            """INSERT INTO council.files VALUES (%s, %s, %s)
+            ON CONFLICT (place, digest) DO UPDATE SET place = excluded.place RETURNING 1""",
+            *(*own, data),
+        )
+
+        def act(cursor: Any, again: bool) -> bool | None:
+            found = cursor.execute(_HEAD, (place,)).fetchone()
+            before = found[0] if found else ""
+            if before == new:
+                return True if again else None
+            if before and not replace:
+                cursor.execute("DELETE FROM council.files WHERE place = %s AND digest = %s", own)
+                return False
+            cursor.execute("DELETE FROM council.files WHERE place = %s AND digest <> %s", own)
+            cursor.execute(_INSERT, (place, "file", new, before.encode(), self.machine))
+            return True
+
+        done: bool | None = self.server.write(act)
+        self.fetch()
+        return done
+
+    def erase(self, paths: list[str]) -> None:
+        """See `shared.erase`; their words leave the database, too."""
+        below, heads = "memory/shared/.council/", list[str]()
+        shown = [path for path in paths if not path.startswith(_OF_A_MACHINE)]
+        places = [p.removeprefix(below) if p.startswith(below) else f"/{p}" for p in shown]
+        for path in shown:
+            heads += [head for head, _ in Journal(f"{self._root}/{path}").raws()]
+
+        def act(cursor: Any, _: bool) -> None:
+            cursor.execute("UPDATE council.log SET data = '' WHERE head = ANY(%s)", (heads,))
+            for place in places:
+                cursor.execute("DELETE FROM council.files WHERE place = %s", (place,))
+                cursor.execute(_INSERT, (place, "gone", "", b"", self.machine))
+
+        self.server.write(act)
+        self.fetch()
+
+
+class SharedJournal(Journal):
+    """A journal in the log of an engine, and its copy in files, which is brought up to date."""
+
+    def __init__(self, engine: Engine, place: str) -> None:
+        super().__init__(f"{engine.state}/{place}")
+        self._engine, self._place = engine, place
+        self._refused: str | None = None
+
+    def fetch(self) -> None:
+        """Fetch what other machines recorded, if the server is available."""
+        try:
+            self._engine.fetch()
+        except Away:
+            return  # who only looks may see what is old
+
+    def stamp(self) -> tuple[Any, ...]:
+        self._engine.fetch()
+        return super().stamp()
+
+    def append(self, line: Line) -> None:
+        line.prev = self.last
+        self._commit(row_of(line))
+        self._count += 1
+
+    def begin(self, line: Line) -> None:
+        line.prev = self.last
+        self._commit(row_of(line))
+        self.weight = 0
+
+    def sync(self) -> None:
+        """Do nothing: what was fetched is durable elsewhere."""
+
+    def _commit(self, data: bytes) -> None:
+        head = digest(data[:-1])
+        self._send((self._place, "line", head, data))
+        self.last, self.weight = head, self.weight + len(data)
+
+    def _send(self, *rows: Row) -> None:
+        try:
+            self._engine.commit(self._place, self.last, *rows)
+        except Moved:
+            if self._refused == self.last:  # and what we fetched since did not change that
+                what = f"{self._folder} and the database have different histories"
+                raise Conflict("engine-parted", what, _PARTED) from None
+            self._refused = self.last
+            raise
+        self.fetch()
+
+    def move(self, folder: str, page: str) -> None:
+        state, root = f"{self._engine.state}/", self._engine.state.removesuffix(_STATE)
+        to, data = folder.removeprefix(state), {"page": page.removeprefix(f"{root}/")}
+        row = codec.encoded({"to": to, **data, "last": self.last})
+        self._send((self._place, "closed", "", row), (to, "begun", self.last, b""))
+
+    def redact(self, select: Callable[[Event], Event | None]) -> int:
+        changed = self.redacted(select)
+
+        def act(cursor: Any, _: bool) -> None:
+            query = "UPDATE council.log SET data = %s WHERE head = %s AND kind = 'line'"
+            cursor.executemany(query, [(row, head) for head, row in changed.items()])
+            row = (self._place, "redacted", self.last, codec.encoded([*changed]))
+            cursor.execute(_INSERT, (*row, self._engine.machine))
+
+        if changed:
+            self._engine.server.write(act)
+            self._engine.fetch()
+        return len(changed)
+
+
+# Taking part
+
+
+def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
+    """Connect a workspace with a database, and give it what it has; safe to repeat.
+
+    `begins`: it is the first one. Else the database has to know every document that is here.
+    `folders` are those whose files all machines have.
+    """
+    server = Server(url, migrates=True)
+    facts: dict[str, Any] = {"url": url, "machine": 0, "ready": False}
+    if bool(server.ask("SELECT 1 FROM council.machines LIMIT 1")) == begins:
+        what = f"{server.name} has {'a' if begins else 'no'} council"
+        verb = "join" if begins else "init"
+        raise Conflict("wrong-engine", what, f"council engine {verb} URL")
+    os.makedirs(state, exist_ok=True)
+    _note(state, facts)  # from now on commands wait or are refused
+    try:
+        facts["machine"], at = _entered(state, server, begins)
+    except BaseException:
+        files.remove(f"{state}/engine")
+        raise
+    files.replace(f"{state}/engine.at", at.encode(), 0o600)
+    engine = Engine(state, server, facts["machine"])
+    engine.fetch()
+    for folder in folders:
+        root = state.removesuffix(_STATE)
+        for name in files.names(f"{root}/{folder}"):
+            if found := files.read(f"{root}/{folder}/{name}"):
+                engine.put(f"/{folder}/{name}", found[0], False)
+    _note(state, {**facts, "ready": True})
+    return engine
+
+
+def _note(state: str, facts: dict[str, Any]) -> None:
+    files.replace(f"{state}/engine", codec.encoded(facts), 0o600)
+
+
+def _entered(state: str, server: Server, begins: bool) -> tuple[int, str]:
+    """Enter this machine and, if it begins, all lines that are here; return number and `at`."""
+    rows, heads = list[Row](), dict[str, str]()
+    for path in sorted(glob.glob("**/journal.jsonl", root_dir=state, recursive=True)):
+        place = os.path.dirname(path)
+        with Lock(f"{state}/{place}/lock"):  # who is at work is waited for
+            for head, raw in Journal(f"{state}/{place}").raws():
+                heads[place] = head
+                rows.append((place, "line", head, raw))
+
+    def act(cursor: Any, _: bool) -> tuple[int, str]:
+        query = "INSERT INTO council.machines (name) VALUES (%s) RETURNING number"
+        number = cursor.execute(query, (socket.gethostname(),)).fetchone()[0]
+        if begins:
+            cursor.executemany(_INSERT, [(*row, number) for row in rows])
+            return number, f"{len(rows)} {rows[-1][2]}" if rows else ""
+        for place, head in heads.items():
+            query = "SELECT 1 FROM council.log WHERE head = %s"
+            if place != "registry" and not cursor.execute(query, (head,)).fetchone():
+                what = f"this workspace has {place}, which {server.name} does not know"
+                raise Conflict("engine-parted", what, "join from a folder without conversations")
+        return number, ""
+
+    done: tuple[int, str] = server.write(act)
+    if not begins and os.path.isdir(f"{state}/registry"):
+        os.rename(f"{state}/registry", f"{state}/registry-before-{done[0]}")
+    return done
+
+
+def leave(state: str, facts: dict[str, Any]) -> str:
+    """Go on alone with what is here; return why the newest is not, "" where it is."""
+    missing = ""
+    try:
+        engine_of(state, facts).fetch()
+    except Refusal as refusal:
+        missing = refusal.message
+    for name in ("engine", "engine.at"):
+        files.remove(f"{state}/{name}")
+    return missing

@@ -1,0 +1,191 @@
+"""PostgreSQL as it is used here: the tables, one connection a process, transactions that repeat.
+
+Poolers may stand between: nothing is set at the start of a connection or kept beyond a
+transaction. How long a server may be silent is measured here, since its own limits do not end
+every wait: not the one for a standby, for example.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import nullcontext
+
+import psycopg
+from psycopg import errors as sql
+from psycopg.conninfo import conninfo_to_dict
+
+from council.kernel.errors import Away, Conflict, Invalid, NotFound, Refusal, Refused, Unexpected
+from council.kernel.ids import cut
+from council.kernel.record import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+PATIENCE = 5.0  # seconds in which a server has to say something
+AHEAD = 5.0  # seconds by which clocks may differ: leases and deadlines are compared with them
+MIGRATIONS = (
+    """CREATE SCHEMA council;
+    CREATE TABLE council.version (number int PRIMARY KEY);
+    CREATE TABLE council.machines (number int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+        name text NOT NULL, joined timestamptz NOT NULL DEFAULT now());
+    CREATE TABLE council.log (seq bigint PRIMARY KEY, place text NOT NULL, kind text NOT NULL,
+        head text NOT NULL, data bytea NOT NULL, machine int NOT NULL,
+        at timestamptz NOT NULL DEFAULT clock_timestamp());
+    CREATE INDEX log_place ON council.log (place, seq);
+    CREATE INDEX log_head ON council.log (head);
+    CREATE TABLE council.files (place text, digest text, data bytea NOT NULL,
+        PRIMARY KEY (place, digest))""",
+)
+_KEY = 0x636F756E63696C  # of the advisory lock by which writers take turns
+_DURABLE = """SELECT set_config('synchronous_commit', 'on', true)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local')"""
+_LOST = (sql.OperationalError, sql.InterfaceError, OSError)
+_NO_TABLES = (sql.UndefinedTable, sql.InvalidSchemaName)
+
+
+class _Silent(sql.OperationalError):
+    """The server has said nothing for too long."""
+
+
+class _Connection(psycopg.Connection[Any]):
+    patience = PATIENCE
+
+    def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+        return super().wait(_watched(gen, self.patience), *args, **options)
+
+
+def _watched(gen: Any, patience: float) -> Generator[Any, Any, Any]:
+    """Do what `gen` does, until the other side is silent for `patience` seconds."""
+    until = time.monotonic() + patience
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > until:
+                raise _Silent(f"no answer within {patience:.0f} s")
+            until = time.monotonic() + patience if ready else until
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        return end.value
+
+
+class Server:
+    """A database by its URL, and the connection that this process keeps to it.
+
+    `migrates`: make the tables, or bring older ones up to date. A URL that is none of PostgreSQL:
+    Invalid (`bad-url`).
+    """
+
+    def __init__(self, url: str, migrates: bool = False) -> None:
+        self.url, self._migrates = url, migrates
+        try:
+            parts = conninfo_to_dict(url)
+        except psycopg.Error:
+            parts = {}
+        if not parts:
+            hint = "write it like postgresql://USER@HOST/DATABASE"
+            raise Invalid("bad-url", "not a URL of PostgreSQL", hint)
+        host = parts.get("host") or parts.get("hostaddr") or "this machine"
+        port = f":{parts['port']}" if parts.get("port") else ""
+        self.name = f"{host}{port}/{parts.get('dbname') or ''}"  # which has no secrets
+        self._secret = str(parts.get("password") or "")
+        self._open: _Connection | None = None
+        self._busy = threading.RLock()
+
+    def ask(self, query: str, *values: Any) -> list[Any]:
+        """Return the rows of a query, which may be asked again."""
+        rows: list[Any] = self._repeated(
+            lambda cursor, _: cursor.execute(query, values).fetchall(), False
+        )
+        return rows
+
+    def write(self, act: Callable[[Any, bool], Any]) -> Any:
+        """Return what `act` does as the only writer, in one transaction that is durable.
+
+        It is called with a cursor; and once more, with True, if the connection broke: what it did
+        may then be there.
+
+        Raises:
+            Away: The server is not reached or silent; what was done may be there.
+        """
+        return self._repeated(act, True)
+
+    def _repeated(self, act: Callable[[Any, bool], Any], writes: bool) -> Any:
+        for again in (False, True):
+            with self._busy:
+                try:
+                    connection = self._connected()
+                    with connection.transaction() if writes else nullcontext():
+                        cursor = connection.cursor()
+                        if writes:
+                            cursor.execute(_DURABLE)
+                            cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_KEY,))
+                        return act(cursor, again)
+                except _LOST as error:
+                    self.drop()
+                    if again or isinstance(error, _Silent):
+                        raise self._refusal(error) from error
+                except psycopg.Error as error:
+                    raise self._refusal(error) from error
+        raise AssertionError
+
+    def _connected(self) -> _Connection:
+        if self._open is not None and not self._open.closed:
+            return self._open
+        options: dict[str, Any] = {"connect_timeout": int(PATIENCE), "client_encoding": "utf8"}
+        try:
+            made = _Connection.connect(self.url, autocommit=True, prepare_threshold=None, **options)
+            made.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            if self._migrates:
+                _migrate(made)
+            before = time.time()
+            query = "SELECT extract(epoch FROM clock_timestamp())::float8, max(number)"
+            clock, number = made.execute(f"{query} FROM council.version").fetchone() or (0, 0)
+        except _NO_TABLES:
+            what = f"{self.name} has no council"
+            raise NotFound("no-engine", what, "council engine init URL") from None
+        except (psycopg.Error, OSError) as error:
+            raise self._refusal(error) from error
+        if number > len(MIGRATIONS):
+            what = f"the tables in {self.name} are of a newer version"
+            raise Conflict("newer-version", what, "update council on this machine")
+        if number < len(MIGRATIONS):
+            what = f"the tables in {self.name} are of an older version"
+            raise Conflict("older-version", what, "council engine join URL brings them up to date")
+        if (apart := max(before - clock, clock - time.time())) > AHEAD:
+            what = f"the clocks of this machine and of {self.name} differ by {apart:.0f} s"
+            raise Refused("clocks-differ", what, "set both by NTP, then run the command again")
+        self._open = made
+        return made
+
+    def drop(self) -> None:
+        """Close the connection; what is under way on it may be committed or not."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def patient(self, size: int) -> None:
+        """Wait longer for an answer to what has so many bytes."""
+        self._connected().patience = PATIENCE + size / 200_000
+
+    def _refusal(self, error: Exception) -> Refusal:
+        words = "".join(c if c.isprintable() else " " for c in str(error))
+        words = cut(words.replace(self._secret, "***") if self._secret else words, 200)
+        if isinstance(error, sql.InsufficientPrivilege):
+            hint = "grant the role of the URL all rights on the database"
+            return Refused("no-permission", f"{self.name}: {words}", hint)
+        if isinstance(error, (*_LOST, sql.ReadOnlySqlTransaction)):
+            hint = "run the same command again when it is back: it counts once"
+            return Away("engine-away", f"{self.name} is not available: {words}", hint)
+        return Unexpected("engine", f"{self.name}: {words}", "see the log of the server")
+
+
+def _migrate(connection: _Connection) -> None:
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_KEY,))
+        [(has,)] = connection.execute("SELECT to_regclass('council.version') IS NOT NULL")
+        rows = has and connection.execute("SELECT max(number) FROM council.version").fetchone()
+        for number in range(rows[0] if rows else 0, len(MIGRATIONS)):
+            connection.execute(MIGRATIONS[number])
+            connection.execute("INSERT INTO council.version VALUES (%s)", (number + 1,))

@@ -1,0 +1,95 @@
+"""The choice between files alone, and files as one machine's copy of what PostgreSQL has.
+
+`.council/engine` says that a workspace takes part in an engine. Without it the choice costs one
+look at the file system, and the driver is not imported.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.kernel import codec, files
+from council.kernel.errors import Away, Refused
+from council.kernel.journal import Journal
+from council.kernel.record import Any
+
+# Folders whose files every machine has; other folders belong to their machine.
+FOLDERS = ["memory/shared/artifacts", "memory/shared/briefs", "conseils"]
+FOLDERS += ["memory/shared/discussion-summary"]
+_STATE, _PLACES = "memory/shared/.council", 1000  # of a machine: more than any `max_runs`
+
+
+def engine(state: str) -> Any:
+    """Return the engine of a `.council` folder (`kernel.engine.Engine`), None where it has none.
+
+    Raises:
+        Refused: The driver is not installed (`no-driver`).
+        Conflict: Joining it was interrupted (`not-joined`).
+    """
+    if not os.path.exists(f"{state}/engine"):
+        return None
+    return driver().engine_of(state, facts(state))
+
+
+def driver() -> Any:
+    """Return the module `kernel.engine`.
+
+    Raises:
+        Refused: The driver of PostgreSQL is not installed (`no-driver`).
+    """
+    try:
+        from council.kernel import engine as many  # late: an extra
+    except ImportError:
+        what = "the driver of PostgreSQL is not installed"
+        raise Refused("no-driver", what, "pip install 'council-files[postgres]'") from None
+    return many
+
+
+def facts(state: str) -> dict[str, Any]:
+    """Return what `.council/engine` says: `url`, `machine` (its number), `ready`."""
+    found = files.read(f"{state}/engine")
+    return dict(codec.loads(found[0], f"{state}/engine")) if found else {}
+
+
+def journal(folder: str, before: Journal | None = None) -> Journal:
+    """Return the journal of a document's folder: `before`, if it is still of the right sort."""
+    state, _, place = folder.rpartition("/.council/")
+    found = engine(f"{state}/.council") if state else None
+    if before is not None and (found is None) == (type(before) is Journal):
+        return before
+    made: Journal = found.journal(place) if found else Journal(folder)
+    return made
+
+
+def fetch(state: str) -> str:
+    """Fetch what other machines recorded; return why that is not possible now, "" where it is."""
+    try:
+        if found := engine(state):
+            found.fetch()
+    except Away as refusal:
+        return f"{refusal.message}; what is shown may be old"
+    return ""
+
+
+def put(path: str, data: bytes, replace: bool = False) -> bool | None:
+    """Give a file to all machines; None where only this one is to have it, or has to write it.
+
+    False: There is one with this name, which is not to be replaced.
+    """
+    for folder in FOLDERS:
+        root, _, name = path.rpartition(f"/{folder}/")
+        if root and "/" not in name and (found := engine(f"{root}/{_STATE}")):
+            done: bool | None = found.put(f"/{folder}/{name}", data, replace)
+            return done
+    return None
+
+
+def erase(root: str, paths: list[str]) -> None:
+    """Remove files and documents, named by their paths below the workspace, on all machines."""
+    if found := engine(f"{root}/{_STATE}"):
+        found.erase(paths)
+
+
+def first_place(state: str) -> int:
+    """Return the number of the first place for runs of this machine: no two machines share one."""
+    return int(facts(state).get("machine", 0)) * _PLACES if os.path.exists(f"{state}/engine") else 0

@@ -1,0 +1,80 @@
+"""One council on many machines: connect a workspace with a database, look, leave."""
+
+from __future__ import annotations
+
+import os
+
+from council.kernel import shared
+from council.kernel.errors import Conflict, NotFound, Refusal, Refused, Usage
+from council.kernel.record import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from council.app import App
+
+
+def engine_init(app: App, url: str) -> dict[str, Any]:
+    """Make a database the engine of this workspace, and give it all that is here.
+
+    Returns:
+        `server` (without secrets), `machine` (its number), `verb`.
+
+    Raises:
+        Conflict: There is a council in it (`wrong-engine`), or the workspace has an engine.
+        Away: It cannot be reached.
+    """
+    return _joined(app, url, begins=True)
+
+
+def engine_join(app: App, url: str) -> dict[str, Any]:
+    """Let this workspace take part in the council of a database; returns what `init` does.
+
+    Raises:
+        NotFound: There is no council in it (`no-engine`).
+        Conflict: The workspace has documents that the database does not know (`engine-parted`).
+    """
+    return _joined(app, url, begins=False)
+
+
+def engine_status(app: App) -> dict[str, Any]:
+    """Return `server`, `machine`, `ok`, `away` (why it is not available) and `machines`.
+
+    These are `number`, `name`, `joined` and `wrote` (the newest change, "" for none).
+    """
+    facts, rows, away = _facts(app), list[Any](), ""
+    server = shared.driver().Server(facts["url"])
+    query = """SELECT m.number, m.name, m.joined::text, coalesce(max(l.at)::text, '')
+        FROM council.machines m LEFT JOIN council.log l ON l.machine = m.number
+        GROUP BY m.number, m.name, m.joined ORDER BY m.number"""
+    try:
+        rows = server.ask(query)
+        app.fetch()
+    except Refusal as refusal:
+        away = f"{refusal.message} ({refusal.hint})"
+    keys = ("number", "name", "joined", "wrote")
+    machines = [dict(zip(keys, row, strict=True)) for row in rows]
+    made = {"server": server.name, "machine": facts["machine"], "ok": not away, "away": away}
+    return {**made, "machines": machines}
+
+
+def engine_leave(app: App) -> dict[str, Any]:
+    """Go on alone with what is here; `missing` says why that may not be the newest."""
+    facts = _facts(app)
+    missing = shared.driver().leave(app.state_folder, facts)
+    return {"machine": facts["machine"], "missing": missing}
+
+
+def _joined(app: App, url: str, begins: bool) -> dict[str, Any]:
+    if os.environ.get("COUNCIL_TOKEN"):
+        raise Refused("in-run", "a run cannot change the engine", "print your answer instead")
+    if "://" not in url and "=" not in url:
+        raise Usage("usage", "no URL", "write it like postgresql://USER@HOST/DATABASE")
+    if shared.facts(app.state_folder).get("ready"):
+        raise Conflict("engine-there", "this workspace has an engine", "council engine status")
+    engine = shared.driver().join(app.state_folder, url, begins, shared.FOLDERS)
+    return {"server": engine.server.name, "machine": engine.machine, "begins": begins}
+
+
+def _facts(app: App) -> dict[str, Any]:
+    if not (facts := shared.facts(app.state_folder)):
+        raise NotFound("no-engine", "this workspace has no engine", "council engine init URL")
+    return facts

