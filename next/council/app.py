@@ -61,8 +61,8 @@ class App:
         self._settings = None
         self.fetch()
 
-    def fetch(self) -> str:
-        """Fetch what other machines recorded; return why it cannot be had now, "" if it can."""
+    def fetch(self) -> Refusal | None:
+        """Fetch what other machines recorded; return why it cannot be had now, None if it can."""
         return shared.fetch(self.state_folder)
 
     @property

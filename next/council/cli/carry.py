@@ -24,7 +24,7 @@ _IN_RUN = ("COUNCIL_TOKEN", "COUNCIL_TASK_ID", "COUNCIL_REPORT")
 
 def carry_out(found: Command, values: dict[str, Any]) -> int:
     """Carry out a command with the values of its options; return the exit code."""
-    as_json, root = bool(values["json"]), ""
+    as_json, root, away = bool(values["json"]), "", None
     try:
         if not found.in_run and any(os.environ.get(one) for one in _IN_RUN):
             working = ", ".join(name for name in COMMANDS if Command(name).in_run)
@@ -34,13 +34,15 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
-        away = app.fetch() if found.module not in _ALONE else ""
+        away = app.fetch() if found.module not in _ALONE else None
         said = _called(found, app, Given({**values, **found.fixed}))
-        said.notes = [*said.notes, away] if away else said.notes
+        if away:
+            said.notes = [*said.notes, f"{away.message}; what is shown may be old"]
         said.reply = said.reply or found.function
         printing.say(said, as_json=as_json)
-    except Refusal as error:
-        return refuse(error, as_json=as_json)
+    except Refusal as error:  # what is not found here may be on another machine
+        known = away if away and isinstance(error, NotFound) else error
+        return refuse(known, as_json=as_json)
     except BrokenPipeError:
         return _unread()
     except KeyboardInterrupt:

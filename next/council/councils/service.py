@@ -15,7 +15,7 @@ from council.councils.model import Event, Heard, State
 from council.councils.opening import Opening as Opening
 from council.councils.views import fields, place, transition, understood
 from council.kernel import files, ids
-from council.kernel.errors import NotFound, Refusal, Refused, Usage
+from council.kernel.errors import Away, NotFound, Refusal, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -213,6 +213,8 @@ def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusa
             files.replace(path, whole.encode("utf-8", "replace"))
         except OSError:
             return  # the refusal is what its author has to see
+        if isinstance(refusal, Away):
+            refusal.hint += f"; the text is in {path}"
 
 
 def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:

@@ -81,6 +81,7 @@ class Document(Generic[S]):
     def exists(self) -> bool:
         """Return whether there is a journal, or a page that can be adopted."""
         with files.reported("read", self.folder):
+            self._journal.fetch()
             return self._journal.is_begun() or bool(self._adopted(self._look())[0])
 
     def read(self) -> S:

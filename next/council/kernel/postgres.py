@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 PATIENCE = 5.0  # seconds in which a server has to say something
+AGAIN = 1.0  # seconds after which a server that was away is asked again
 AHEAD = 5.0  # seconds by which clocks may differ: leases and deadlines are compared with them
 MIGRATIONS = (
     """CREATE SCHEMA council;
@@ -91,6 +92,7 @@ class Server:
         self.name = f"{host}{port}/{parts.get('dbname') or ''}"  # which has no secrets
         self._secret = str(parts.get("password") or "")
         self._open: _Connection | None = None
+        self._away: tuple[float, Refusal] | None = None
         self._busy = threading.RLock()
 
     def ask(self, query: str, *values: Any) -> list[Any]:
@@ -133,6 +135,8 @@ class Server:
     def _connected(self) -> _Connection:
         if self._open is not None and not self._open.closed:
             return self._open
+        if self._away and time.monotonic() < self._away[0] + AGAIN:
+            raise self._away[1]
         options: dict[str, Any] = {"connect_timeout": int(PATIENCE), "client_encoding": "utf8"}
         try:
             made = _Connection.connect(self.url, autocommit=True, prepare_threshold=None, **options)
@@ -177,7 +181,9 @@ class Server:
             return Refused("no-permission", f"{self.name}: {words}", hint)
         if isinstance(error, (*_LOST, sql.ReadOnlySqlTransaction)):
             hint = "run the same command again when it is back: it counts once"
-            return Away("engine-away", f"{self.name} is not available: {words}", hint)
+            away = Away("engine-away", f"{self.name} is not available: {words}", hint)
+            self._away = time.monotonic(), away
+            return away
         return Unexpected("engine", f"{self.name}: {words}", "see the log of the server")
 
 

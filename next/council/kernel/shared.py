@@ -61,14 +61,14 @@ def journal(folder: str, before: Journal | None = None) -> Journal:
     return made
 
 
-def fetch(state: str) -> str:
-    """Fetch what other machines recorded; return why that is not possible now, "" where it is."""
+def fetch(state: str) -> Away | None:
+    """Fetch what other machines recorded; return why that is not possible now, None where it is."""
     try:
         if found := engine(state):
             found.fetch()
     except Away as refusal:
-        return f"{refusal.message}; what is shown may be old"
-    return ""
+        return refusal
+    return None
 
 
 def put(path: str, data: bytes, replace: bool = False) -> bool | None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from council.app import App
 
 
+_INSTANT = 'YYYY-MM-DD"T"HH24:MI:SS"Z"'
+
+
 def engine_init(app: App, url: str) -> dict[str, Any]:
     """Make a database the engine of this workspace, and give it all that is here.
 
@@ -42,11 +45,12 @@ def engine_status(app: App) -> dict[str, Any]:
     """
     facts, rows, away = _facts(app), list[Any](), ""
     server = shared.driver().Server(facts["url"])
-    query = """SELECT m.number, m.name, m.joined::text, coalesce(max(l.at)::text, '')
+    query = """SELECT m.number, m.name, to_char(m.joined AT TIME ZONE 'UTC', %s),
+        coalesce(to_char(max(l.at) AT TIME ZONE 'UTC', %s), '')
         FROM council.machines m LEFT JOIN council.log l ON l.machine = m.number
-        GROUP BY m.number, m.name, m.joined ORDER BY m.number"""
+        GROUP BY m.number ORDER BY m.number"""
     try:
-        rows = server.ask(query)
+        rows = server.ask(query, _INSTANT, _INSTANT)
         app.fetch()
     except Refusal as refusal:
         away = f"{refusal.message} ({refusal.hint})"

@@ -1,0 +1,226 @@
+"""One contract for stores: two machines of a council, on the same files or on one PostgreSQL."""
+
+import os
+import random
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+
+from council.archive import artifacts, minutes
+from council.kernel import shared
+from council.kernel.document import Document
+from council.kernel.errors import Conflict, NotFound, Refusal, Refused
+from tests.kernel import toy
+
+AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
+PLACE = "conversations/d"
+
+
+class Machines:
+    """The workspaces of two machines; on files alone they are the same one."""
+
+    def __init__(self, folder, url=""):
+        self.roots = [f"{folder}/{n if url else 0}" for n in (0, 1)]
+        self.states = [f"{root}/memory/shared/.council" for root in self.roots]
+        for at, state in enumerate(self.states if url else []):
+            shared.driver().join(state, url, at == 0, shared.FOLDERS)
+        for state in self.states:
+            os.makedirs(state, exist_ok=True)
+
+    def document(self, at, place=PLACE):
+        page = f"{self.roots[at]}/memory/shared/d.md" if place == PLACE else None
+        return Document(f"{self.states[at]}/{place}", page, toy, now=AT)
+
+    def change(self, at, decide, **more):
+        return self.document(at).change(decide, by="x", at=AT, **more)
+
+    def opened(self, *people, ident="id1", at=0):
+        self.change(at, toy.opened(ident, *people), create=True)
+
+    def page(self, at):
+        return open(f"{self.roots[at]}/memory/shared/d.md").read()
+
+    def both(self, place=PLACE):
+        """Return the state that both have; their journals and pages are the same bytes."""
+        states = [self.document(at, place).read() for at in (0, 1)]
+        assert states[0] == states[1] == self.document(1, place).peek()
+        if place == PLACE:
+            assert self.page(0) == self.page(1) == toy.render(states[0])
+        journals = [self.journals(at, place) for at in (0, 1)]
+        assert journals[0] == journals[1]
+        return states[0]
+
+    def journals(self, at, place=PLACE):
+        folder = f"{self.states[at]}/{place}"
+        names = sorted(name for name in os.listdir(folder) if name.startswith("journal"))
+        return {name: open(f"{folder}/{name}", "rb").read() for name in names}
+
+
+@pytest.fixture(params=["files", pytest.param("postgresql", marks=pytest.mark.slow)])
+def machines(request, tmp_path):
+    if request.param == "files":
+        return Machines(tmp_path)
+    server = request.getfixturevalue("server")
+    return Machines(tmp_path, server.url(server.database()))
+
+
+def draft(text):
+    return lambda state: [{"type": "draft.set", "agent": "ann", "text": text}]
+
+
+def note(*lines):
+    return lambda state: [{"type": "noted", "lines": list(lines)}]
+
+
+def test_what_one_machine_says_all_have(machines):
+    machines.opened("ann", "bob")
+    assert machines.change(1, toy.answer("ann", "yes")).rev == 2
+    assert machines.change(0, toy.answer("ann", "yes")).events == []
+    with pytest.raises(Refused):
+        machines.change(1, toy.answer("ann", "no"))
+    change = machines.change(0, toy.answer("bob", "no"))
+    assert [event["type"] for event in change.events] == ["answered", "closed"]
+    assert machines.both().tour == 2
+    lines = machines.document(1).history()
+    assert [line.rev for line in lines] == [1, 2, 3]
+    assert machines.document(1).peek(2).tour == 1
+    with pytest.raises(NotFound):
+        machines.document(1).peek(4)
+
+
+def test_a_key_counts_once_on_all_machines(machines):
+    machines.opened("ann")
+    first = machines.change(0, note("once"), op="k")
+    again = machines.change(1, note("twice"), op="k")
+    assert (again.repeated, again.rev, again.events) == (True, first.rev, first.events)
+    assert machines.both().notes == ["once"]
+
+
+def test_a_decision_that_was_overtaken_is_made_again(machines):
+    machines.opened("ann", "bob")
+    asked = []
+
+    def decide(state):
+        asked.append(state.rev)
+        if len(asked) == 1 and machines.roots[0] != machines.roots[1]:
+            machines.change(1, toy.answer("ann", "quick"))
+        return toy.answer("bob", "slow")(state)
+
+    machines.change(0, decide)
+    assert asked in ([1], [1, 2])
+    assert "slow" in [entry["text"] for entry in machines.both().entries]
+    with pytest.raises(Conflict):
+        machines.opened("eve", ident="id2", at=1)
+
+
+def test_what_is_typed_on_any_machine_is_taken_in(machines):
+    machines.opened("ann", "bob")
+    machines.document(1).read()
+    stale = machines.page(1)
+    machines.change(0, toy.answer("ann", "yes"))
+    path = f"{machines.roots[1]}/memory/shared/d.md"
+    text = stale.replace("<!--council:notes-->", "<!--council:notes-->\n\ntyped by hand")
+    with open(path, "w") as file:
+        file.write(text)
+    assert machines.document(1).read().notes == ["typed by hand"]
+    state = machines.both()
+    assert [entry["text"] for entry in state.entries] == ["yes"]
+
+
+def test_segments_are_the_same_everywhere(machines, monkeypatch):
+    monkeypatch.setattr(Document, "segment", 1500)
+    machines.opened("ann")
+    for n in range(40):
+        machines.change(n % 2, draft(f"{n}"))
+    assert machines.both().drafts == {"ann": "39"}
+    assert len(machines.journals(1)) > 2
+    assert [line.rev for line in machines.document(1).history()] == list(range(1, 42))
+    assert machines.change(1, note("x"), op="late").rev == 42
+
+
+def test_a_document_is_closed_everywhere_and_its_name_is_free(machines):
+    machines.opened("ann")
+    machines.document(1).read()
+    machines.document(0).close("id1")
+    assert not machines.document(1).exists() or machines.roots[0] != machines.roots[1]
+    with pytest.raises(NotFound):
+        machines.change(1, note("late"))
+    machines.opened("bob", ident="id2", at=1)
+    assert machines.both().people == {"bob": toy.WAITING}
+    assert machines.both("closed/id1").people == {"ann": toy.WAITING}
+
+
+def test_words_that_are_taken_out_are_gone_everywhere(machines):
+    machines.opened("ann", "bob")
+    machines.change(0, toy.answer("ann", "harmless"))
+    machines.change(1, toy.answer("bob", "sekretword"))
+    machines.both()
+
+    def select(event):
+        return {**event, "text": ""} if event.get("text") == "sekretword" else None
+
+    assert machines.document(1).redact(select) == 1
+    machines.change(0, note("after"))
+    assert machines.both().notes == ["after"]
+    for state in machines.states:
+        for folder, _, names in os.walk(os.path.dirname(state)):
+            for name in names:
+                with open(f"{folder}/{name}", "rb") as file:
+                    assert b"sekretword" not in file.read(), name
+
+
+def test_files_reach_all_machines(machines):
+    of = ("text/plain", "ann", "", "2026-11-28T09:00:00Z")
+    ident = artifacts.publish(machines.roots[0], b"\0bytes\xff", *of).artifact_id
+    assert artifacts.publish(machines.roots[1], b"\0bytes\xff", *of).artifact_id == ident
+    shared.fetch(machines.states[1])
+    assert artifacts.fetch(machines.roots[1], ident) == b"\0bytes\xff"
+    assert artifacts.about(machines.roots[1], ident).publisher == "ann"
+    front = {"title": "T", "topic": "t", "conversation": "c1", "outcome": "consensus"}
+    paths = [minutes.write(root, front, "body", "2026-11-28") for root in machines.roots]
+    assert len({os.path.basename(path) for path in paths}) == 1
+    minutes.rate(paths[1], 4, "ann")
+    shared.fetch(machines.states[0])
+    assert "ratings: ann 4" in open(paths[0]).read()
+    assert not artifacts.put(paths[0], b"other")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_histories_agree(machines, seed, monkeypatch):
+    """Whatever two machines do, lose and type, they agree, and no answer is lost or doubled."""
+    monkeypatch.setattr(Document, "segment", 3000)
+    rng, said, count = random.Random(seed), list[str](), 0
+    machines.opened("ann", "bob")
+    for step in range(60):
+        at, what = rng.randrange(2), rng.randrange(10)
+        name, text = rng.choice(["ann", "bob"]), f"word{step}x"
+        if what < 6:
+            with suppress(Refusal):
+                events = machines.change(at, toy.answer(name, text)).events
+                said += [text] if events else []
+        elif what == 6:
+            machines.document(at).read()
+            page = machines.page(at).replace("council:notes-->", f"council:notes-->\n\nhand{step}x")
+            with open(f"{machines.roots[at]}/memory/shared/d.md", "w") as file:
+                file.write(page)
+            count += 1
+        elif what == 7:  # as after a power cut: what was received is received again
+            with suppress(FileNotFoundError):
+                os.unlink(f"{machines.states[at]}/engine.at")
+        elif what == 8:
+            for n in range(9):
+                machines.change((at + n) % 2, draft(f"draft{step}"))
+        elif rng.random() < 0.2 and machines.roots[0] != machines.roots[1]:
+            state = machines.document(0).read()
+            machines.document(1).read()
+            machines.document(at).close(state.conversation_id)
+            texts = [entry["text"] for entry in state.entries]
+            assert sorted(texts) == sorted(said)
+            machines.opened("ann", "bob", ident=f"id{step}", at=1 - at)
+            said, count = [], 0
+    for at in (0, 1, 0):
+        machines.document(at).read()
+    state = machines.both()
+    assert sorted(entry["text"] for entry in state.entries) == sorted(said)
+    assert sum("hand" in line for line in state.notes) == count
