@@ -12,7 +12,7 @@ from __future__ import annotations
 from council.councils import decisions, hearing
 from council.councils import page as pages
 from council.councils.evolution import evolve
-from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, State, kind_of
+from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, State
 from council.councils.page_reading import Page, author, instant, label_parts, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.kernel.times import datetime
 
-    Typed = dict[str, list[tuple[int, str]]]  # of each participant: the round and the words
+    Typed = dict[str, list[str]]  # of each participant
 
 _FIXED = ("conversationId", "procedure", "mode", "tour", "createdAt", "status", "brief")
 
@@ -126,17 +126,18 @@ class _Edits:
         """Take in what stands in the sections of participants, or was typed there."""
         typed: Typed = {agent: [] for agent in self.base.participants}
         there = [one.name for one in self.page.entries]
-        for tour, who, text in self.page.typed:
+        for who, text in self.page.typed:
+            said = [e.text for e in self.now.entries if e.agent == who and e.id not in there]
             if who not in typed:
                 self.loose.append(text)
-            elif (tour, text) not in typed[who]:  # once on a page put twice
-                said = [e for e in self.now.entries if e.agent == who and e.id not in there]
-                typed[who] += [] if any(same(text, e.text) for e in said) else [(tour, text)]
+            elif not any(same(text, other) for other in (*typed[who], *said)):
+                typed[who].append(text)
         self.entries(typed)
         for ident, mine in typed.items():
             was = as_typed(self.base.drafts.get(ident, ""))
             draft = self.page.lines.get(f"draft {self.base.tour}-{ident}", "" if mine else was)
-            self.answer(ident, was, draft, mine)
+            text = "\n\n".join(filter(None, [*mine, draft]))
+            self.answer(ident, text, was, bool(mine) or not same(draft, was))
 
     def entries(self, typed: Typed) -> None:
         """Compare the regions of entries; restore them, or take in an author's correction."""
@@ -156,30 +157,28 @@ class _Edits:
                 how = "changed" if text else "removed"
                 self.refuse(f"{one.agent}: the text of round {one.tour} was {how}")
         for name, piece in there.items():  # merged from another clone
-            tour, _, agent = name.partition("-")
-            text = plain_text(piece.text())
-            if any(one.id == name or same(one.text, text) for one in self.now.entries):
+            (tour, _, agent), text = name.partition("-"), plain_text(piece.text())
+            if not text or any(e.id == name or same(e.text, text) for e in self.now.entries):
                 continue
-            if agent not in typed or not tour.isdecimal():
+            if agent not in typed or tour not in [str(one.tour) for one in self.base.rounds]:
                 self.loose.append(text)
-                continue
-            if piece.digest and digest(piece.text()) == piece.digest:
-                self.words.setdefault(agent, RESPONDED)
-            typed[agent].append((int(tour), text))
+            elif tour != str(self.base.tour):
+                self.decide(agent, text, "", tour=int(tour))
+            else:
+                typed[agent].append(text)
+                if piece.digest and digest(piece.text()) == piece.digest:
+                    self.words.setdefault(agent, RESPONDED)
 
-    def answer(self, ident: str, was: str, draft: str, typed: list[tuple[int, str]]) -> None:
-        """Take in a participant's status, its draft and what it typed in its sections."""
-        word, tour = self.words.get(ident, ""), self.base.tour
-        entry, one = self.entry(ident, tour), self.now.participants.get(ident)
-        word = "" if word == WAITING and entry else word
-        for old, text in [said for said in typed if not word and self.owes(ident, said[0])]:
-            typed.remove((old, text))
-            self.late(ident, old, text)
-        text = "\n\n".join(filter(None, [*(said for _, said in typed), draft]))
-        is_new = bool(typed) or not same(draft, was)
-        if one is None or self.now.tour > tour:
+    def answer(self, ident: str, text: str, was: str, is_new: bool) -> None:
+        """Take in a participant's status, and the draft or answer that it typed.
+
+        `was` is its draft on the base, `is_new` whether `text` says something else.
+        """
+        word, entry = self.words.get(ident, ""), self.entry(ident)
+        one, word = self.now.participants.get(ident), "" if word == WAITING and entry else word
+        if one is None or self.now.tour > self.base.tour:
             if one and word in ANSWERED and text:
-                self.late(ident, tour, text)
+                self.decide(ident, text, word)
             elif is_new:
                 self.loose.append(text)
             return
@@ -202,8 +201,8 @@ class _Edits:
             else:
                 self.loose.append(text)
 
-    def entry(self, ident: str, tour: int) -> Entry | None:
-        own = (e for e in self.now.entries if (e.agent, e.tour) == (ident, tour))
+    def entry(self, ident: str) -> Entry | None:
+        own = (e for e in self.now.entries if (e.agent, e.tour) == (ident, self.base.tour))
         return next((e for e in own if e.kind != "guidance"), None)
 
     def may_correct(self, one: Entry) -> bool:
@@ -211,25 +210,15 @@ class _Edits:
         is_open = now.ended_at is None and self.now.ended_at is None
         return is_open and one.tour == now.tour and one.kind != "guidance" and not one.late
 
-    def owes(self, ident: str, tour: int) -> bool:
-        """Return whether an earlier round has neither an answer nor a reason of absence."""
-        own = [one for one in self.base.rounds[:-1] if one.tour == tour and ident in one.order]
-        return bool(own) and ident not in own[0].absent and not self.entry(ident, tour)
-
-    def late(self, ident: str, tour: int, text: str) -> None:
-        """Keep an answer for a round that is over, if it was not said."""
-        said = [one for one in self.now.entries if one.agent == ident and one.tour == tour]
-        if not any(same(one.text, text) for one in said):
-            phase = next(one.phase for one in self.now.rounds if one.tour == tour)
-            how = {"kind": kind_of(phase), "phase": phase, "tour": tour, "text": text}
-            self.take("late", agent=ident, **how, at=self.text_at, origin="edited")
-
-    def decide(self, ident: str, text: str, status: str, amend: bool = False) -> None:
-        """Answer as a command would; what is refused stays as a draft."""
+    def decide(
+        self, ident: str, text: str, status: str, amend: bool = False, tour: int = 0
+    ) -> None:  # fmt: skip
+        """Answer a round, or that of the base, as a command would; what is refused is a draft."""
         status = "" if status == RESPONDED else status  # then the text may say another
         said = hearing.heard(self.now, ident, text, hearing.Stated(status=status))
         how: dict[str, Any] = {"origin": "edited", "question": said.question, "amend": amend}
-        how |= {"at": self.at, "status": status}
+        marks = {one.tour: one.mark for one in self.base.rounds}
+        how |= {"at": self.at, "status": status, "round_mark": marks[tour or self.base.tour]}
         try:
             events = decisions.respond(self.now, ident, said.text, said.heard, **how)
         except Refusal as refusal:
@@ -264,23 +253,14 @@ def _lines(text: str) -> list[str]:
 def _merged(old: list[str], new: list[str], now: list[str]) -> list[str]:
     """Return `now` with the lines that `new` has and `old` had not, without those that it lost.
 
-    A line that grew in a buffer that was saved before takes the place of its beginning.
+    They come last. A line that grew in a buffer that was saved before replaces its beginning.
     """
-    was, said = [letters(line) for line in old], [letters(line) for line in new]
-    if was == said:
-        return now
-    if was == [letters(line) for line in now]:
-        return new
-    made = [line for line in now if not (own := letters(line)) or own in said or own not in was]
-    keys, at = [letters(line) for line in made], len(made)
-    for before, line, own in zip(["", *new], new, said, strict=False):
-        begun = [key for key in keys if key and key not in was and own.startswith(key)]
-        if own in keys or begun:
-            place = keys.index(own if own in keys else max(begun, key=len))
-            at = place + 1 if own else at
-            made[place], keys[place] = (made[place] if own in keys else line), own
-        elif own not in was:
-            gap = [""] if at and keys[at - 1] and not before.strip() else []
-            made[at:at], keys[at:at] = [*gap, line], [*gap, own]
-            at += len(gap) + 1
-    return made
+    was, said, keys = ([letters(line) for line in lines] for lines in (old, new, now))
+    if was in (said, keys):
+        return now if was == said else new
+    more = set(said) - {"", *was, *keys}
+    fresh = [line for line, own in zip(new, said, strict=True) if own in ("", *more)]
+    gone = {*was, *(own for own in keys if any(one.startswith(own) for one in more))}
+    kept = [line for line, own in zip(now, keys, strict=True) if own not in gone - {"", *said}]
+    parts = "\n".join(kept).strip("\n"), "\n".join(fresh if more else ()).strip("\n")
+    return _lines("\n\n".join(filter(None, parts)))

@@ -17,9 +17,10 @@ from council.councils.model import (
     State,
     kind_of,
 )
+from council.councils.words import load
 from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
-from council.kernel.page import digest, shown, unescaped
+from council.kernel.page import shown, unescaped
 from council.kernel.reading import Piece, folded, item, letters, same, words
 from council.kernel.record import Any
 
@@ -37,9 +38,7 @@ _NOTHING = ("", *(folded(t["none"]) for t in _BOTH))
 
 def printed() -> tuple[set[str], list[str]]:
     """Return the letters of every sentence ever printed, and how those with a value begin."""
-    path = pages.__file__[: -len("councils/page.py")] + "texts/page-printed.txt"
-    with open(path, encoding="utf-8") as file:
-        rows = [line.strip() for line in file if line.strip() and line[0] != "#"]
+    rows = list(load("texts/page-printed.txt"))
     starts = [row[:-1].strip() for row in rows if row.endswith("…")]
     return {letters(row) for row in rows if not row.endswith("…")}, starts
 
@@ -55,7 +54,7 @@ class Page:
             `brief`, `notes`, `draft TOUR-AGENT`.
         block, stated: The state block, None where it cannot be read, and what it says by path.
         entries: Regions named `TOUR-AGENT`; without a digest where a text has no mark.
-        typed: What was typed outside of all regions: round, participant, text.
+        typed: What was typed outside of all regions: participant ("" for none), text.
         outside: The letters of all lines and paragraphs outside of regions.
     """
 
@@ -64,11 +63,10 @@ class Page:
     ) -> None:
         self.lines: dict[str, str] = {}
         self.entries: list[Piece] = []
-        self.typed: list[tuple[int, str, str]] = []
+        self.typed: list[tuple[str, str]] = []
         self.outside: set[str] = set()
         block = reading.block_of(text)
         self.block: Event | None = block if isinstance(block, dict) else None
-        self._tours = {one.phase: one.tour for one in state.rounds} if state else {}
         self._ours, starts = printed()
         self._ours |= base.outside if base else set()
         if ours:
@@ -86,14 +84,18 @@ class Page:
                 rest = self._unmarked(piece, self._items(piece), is_marked)
                 self.outside |= {letters(item(line) or line) for line in piece.lines}
                 self.outside |= {letters(part) for part in "\n".join(piece.lines).split("\n\n")}
-                if said := reading.typed(rest, self._ours, starts):
-                    if piece.section == "brief" and "brief" not in self.lines:
-                        self.lines["brief"] = said
-                    else:
-                        self.typed.append((self._tour(piece.section), piece.who, said))
+                said = reading.typed(rest, self._ours, starts)
+                if said and piece.section == "brief" and "brief" not in self.lines:
+                    self.lines["brief"] = said
+                elif said and (
+                    tour := _lacking(state if base else None, piece)
+                ):  # its status was set before
+                    self.entries.append(piece.copy(name=f"{tour}-{piece.who}", lines=[said]))
+                elif said:
+                    self.typed.append((piece.who, said))
             elif piece.kind == "draft" and state and not piece.name.startswith(f"{state.tour}-"):
-                said = unescaped(piece.text())  # of another clone, or of an earlier round
-                self.typed.append((state.tour, piece.name.partition("-")[2], said))
+                # Of another clone, or of an earlier round.
+                self.typed.append((piece.name.partition("-")[2], unescaped(piece.text())))
             elif piece.kind != "heading":
                 path, said = f"{piece.kind} {piece.name}".strip(), unescaped(piece.text())
                 before = self.lines.get(path, "")
@@ -116,12 +118,6 @@ class Page:
         if isinstance(issues, list):
             made |= {"blocker": "", **{f"blocker {letters(str(one))}": one for one in issues}}
         return {path: str(value) for path, value in made.items() if value is not None}
-
-    def _tour(self, section: str) -> int:
-        """Return the round to which a section belongs, the last one of its phase."""
-        kind, _, name = section.partition(" ")
-        last = max(self._tours.values(), default=0)
-        return int(name) if kind == "round" else self._tours.get(name or "VOTE", last)
 
     def _items(self, piece: Piece) -> list[str]:
         """Note what the list of a section says; return the lines that are something else."""
@@ -178,6 +174,17 @@ class Page:
         return [*lines[: found[0][0]], "", *rest] if found and piece.who else lines
 
 
+def _lacking(state: State | None, piece: Piece) -> int:
+    """Return the earlier round of a section, if its participant has neither text nor absence."""
+    kind, _, name = piece.section.partition(" ")
+    said = [entry.id for entry in state.entries] if state else []
+    for one in state.rounds[-2::-1] if state and piece.who else ():
+        if name == str(one.tour) or (kind == "phase" and name == one.phase):
+            is_there = f"{one.tour}-{piece.who}" in said or piece.who in one.absent
+            return 0 if is_there or piece.who not in one.order else one.tour
+    return 0
+
+
 def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
     """Return our headings and those of participants, for `parse`."""
     known, people = dict[str, str](), dict[str, str]()
@@ -207,8 +214,8 @@ def _word(text: str) -> str:
 def adopt(text: str) -> list[Event]:
     """Return one event `adopted` with the state that a page says; nothing where it is no page.
 
-    The block counts, and without one the readable lines. What was typed outside of all regions is
-    left to `edits`, which the document asks next.
+    The block counts, and without one the readable lines. Drafts, notes, blockers and what was typed
+    are left to `edits`, which the document asks next.
     """
     first = Page(text)
     state = _state(text, first)
@@ -221,13 +228,10 @@ def adopt(text: str) -> list[Event]:
         _add_entry(state, piece, rows.get(piece.name, {}))
     order = {ident: at for at, ident in enumerate(rows)}
     state.entries.sort(key=lambda one: (order.get(one.id, len(order)), one.tour))
-    state.notes = page.lines["notes"].split("\n") if page.lines.get("notes") else []
     said = {one.agent for one in state.entries if one.tour == state.tour}
     for ident, member in state.participants.items():  # a sealed answer was in the journal alone
         if state.round().blind and member.status in (RESPONDED, model.AGREED) and ident not in said:
             member.status, member.origin = WAITING, ""
-        if draft := page.lines.get(f"draft {state.tour}-{ident}"):
-            state.drafts[ident] = draft
     return [{"type": "adopted", "state": state.to_json()}]
 
 
@@ -254,9 +258,6 @@ def _state(text: str, page: Page) -> State:
         one = _fitting(model.Participant, {**told, **page.part(dict, "participants", ident)})
         one.status = one.status if one.status in ANSWERED else WAITING
         state.participants |= {ident: one} if ids.is_name(ident) else {}
-    said = page.stated if "blocker" in page.stated else lines
-    for agent, issue in [author(state, v) for path, v in said.items() if path[:8] == "blocker "]:
-        state.blockers.append(model.Blocker(agent=agent, text=issue, tour=0))
     options = [path for path in lines if path[:7] == "option "]
     state.options = [Option(letter=path[7:], text=lines[path]) for path in options]
     if not state.rounds or state.rounds[-1].tour != state.tour:
@@ -284,14 +285,11 @@ def _add_entry(state: State, piece: Piece, row: Event) -> None:
     """Add what a region says to a state; a text without a mark may be only a draft."""
     tour, _, agent = piece.name.partition("-")
     agent = str(row.get("agent") or (piece.who if agent.startswith("say-") else agent))
-    text, is_marked = plain_text(piece.text()), digest(piece.text()) == piece.digest
-    one = state.participants.get(agent)
+    text = plain_text(piece.text())
+    one, is_known = state.participants.get(agent), bool(row)
     owes = tour == str(state.tour) and one is not None and one.status == WAITING
-    if owes and not piece.digest:
-        state.drafts[agent] = text
-        return
     is_there = any(e.id == piece.name and same(e.text, text) for e in state.entries)
-    if not tour.isdecimal() or not text or is_there:
+    if not tour.isdecimal() or not text or is_there or (owes and not piece.digest):
         return
     section, _, rest = piece.section.partition(" ")
     phase = {"round": model.DELIBERATE, "vote": model.VOTE}.get(section, rest or state.phase)
@@ -304,10 +302,9 @@ def _add_entry(state: State, piece: Piece, row: Event) -> None:
     usual = {"id": piece.name, "agent": agent, "tour": int(tour), "kind": kind, "phase": phase}
     usual |= {"at": state.updated_at, "text": text, "status": RESPONDED}
     heard = _fitting(model.Heard, {**row, "position": position, "stances": stances})
-    entry = _fitting(Entry, {**row, "text": text, "heard": heard.to_json()}, usual)
-    trusted = entry.origin != "verified" or is_marked
-    state.entries.append(entry if trusted else entry.copy(origin="claimed"))
-    if one and owes and kind != "guidance" and not row:
+    row = {**row, "text": text, "heard": heard.to_json(), "origin": "claimed"}
+    state.entries.append(_fitting(Entry, row, usual))
+    if one and owes and kind != "guidance" and not is_known:
         one.status, one.origin = RESPONDED, state.entries[-1].origin
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hypothesis import strategies as st
 
-from council.councils import page
+from council.councils import kind, page
 from council.councils.model import (
     Absence,
     Blocker,
@@ -220,3 +222,13 @@ def hostile(text: str, line: str) -> State:
 
 def challenge_page() -> str:
     return page.render(challenge())
+
+
+def adopted(text: str) -> State:
+    """Return the state that a page without a journal begins with, as the document takes it in."""
+    (event,) = kind.adopt(text)
+    base = State.from_json(event["state"])
+    state = base.copy()
+    for more in kind.edits(base, base, text, datetime(2026, 11, 28, 9, tzinfo=UTC), True).events:
+        kind.evolve(state, more)
+    return state

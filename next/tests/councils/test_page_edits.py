@@ -402,9 +402,9 @@ def test_a_note_that_grows_is_not_doubled() -> None:
     stale = council.page
     council.change(("second", "second, longer"))
     council.save(stale.replace("first", "first\n\nbetween"))
-    assert council.state.notes == ["first", "", "between", "", "second, longer"]
+    assert council.state.notes == ["first", "", "second, longer", "", "between"]
     council.save(stale.replace("first", "first\n\nbetween us"))
-    assert council.state.notes == ["first", "", "between us", "", "second, longer"]
+    assert council.state.notes == ["first", "", "second, longer", "", "between us"]
     council.change(("first\n", ""))
     assert "first" not in council.state.notes
 
@@ -468,8 +468,7 @@ Un script.
 
 
 def test_a_page_in_the_form_of_document_000_is_adopted() -> None:
-    (event,) = page_reading.adopt(DOCUMENT)
-    state = State.from_json(event["state"])
+    state = made.adopted(DOCUMENT)
     assert [(e.id, e.text, e.origin) for e in state.entries] == [
         ("1-henry", "Oui.\n\nUn script.", "claimed"),
         ("1-sage", "Non.", "claimed"),
@@ -493,7 +492,7 @@ def test_a_clone_that_was_put_twice_or_made_bold() -> None:
     page = weather().page
     bold = mapped(r"^(#+) (.*)$", r"\1 **\2**")(page)
     for text in (f"{page}\n{page}", bold):
-        got = State.from_json(page_reading.adopt(text)[0]["state"])
+        got = made.adopted(text)
         assert [e.id for e in got.entries] == ["1-henry", "1-sage"]
         assert got.topic == "Should we build a weather bot?"
 
@@ -506,17 +505,14 @@ def test_a_changed_or_merged_clone() -> None:
     start = mine.index("### 🌟 Nova")
     put = theirs[theirs.index("### 🌟 Nova") : theirs.index("## Convergence")]
     merged = mine[:start] + put + mine[mine.index("## Convergence") :]
-    got = State.from_json(page_reading.adopt(merged)[0]["state"])
+    got = made.adopted(merged)
     assert [e.id for e in got.entries] == ["1-henry", "1-sage", "1-nova"]
     assert got.participants["nova"].status == "RESPONDED"
     council.save(merged)
     assert council.texts("nova") == ["Words of nova."]
     verified = Council()
     verified.say("henry", "Yes, it is cheap.", origin="verified")
-    for old, new, origin in (("cheap", "cheap", "verified"), ("cheap", "dear", "claimed")):
-        page = verified.page.replace(old, new)
-        got = State.from_json(page_reading.adopt(page)[0]["state"])
-        assert got.entries[0].origin == origin
+    assert made.adopted(verified.page).entries[0].origin == "claimed"
 
 
 def test_other_files_are_not_adopted() -> None:
@@ -548,7 +544,7 @@ def test_a_block_of_any_shape_breaks_nothing(key: str, value: Any, inner: str | 
     page = made.challenge_page()
     head, tail = page.partition("<!--council-state")[0], "-->\n\n<!--council:eof"
     text = f"{head}<!--council-state\n{json.dumps(block)}\n{tail}{page.partition(tail)[2]}"
-    state = State.from_json(page_reading.adopt(text)[0]["state"])
+    state = made.adopted(text)
     assert [e.id for e in state.entries] == ["1-henry", "1-sage", "2-henry"]
     taken = kind.edits(made.challenge(), made.challenge(), text, NOW, True)
     assert all(kind.known(event) for event in taken.events)
@@ -635,8 +631,8 @@ def test_random_edits_lose_nothing(steps: Any, blind: bool, lang: str) -> None:
             assert any(word in one for one in kept) or taken.refused, (lines[at], text)
         again = kind.edits(state, state, council.page, council.at, True)
         assert (again.events, again.refused) == ([], [])
-        adopted = State.from_json(page_reading.adopt(council.page)[0]["state"])
+        adopted = State.from_json(kind.adopt(council.page)[0]["state"])
         assert [e.id for e in adopted.entries] == [
             e.id for e in state.entries if not state.is_sealed(e) and pages.shown(e.text, 4)
         ]
-        assert letters("".join(adopted.notes)) == letters("".join(state.notes))
+        assert letters("".join(made.adopted(council.page).notes)) == letters("".join(state.notes))
