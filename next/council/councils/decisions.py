@@ -10,7 +10,7 @@ from council.councils import model as m
 from council.councils import rules, sight
 from council.councils.evolution import as_answered, said_by, speaker
 from council.councils.model import DELIBERATE, DONE, SYNTHESIZE, VOTE, Entry, Event, Heard, State
-from council.councils.positions import held_after, plain
+from council.councils.verdict import held_after, plain
 from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Usage
 from council.kernel.ids import checked_name, cut, digest

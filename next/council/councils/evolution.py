@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from council.councils import model as m
 from council.councils.model import AGREED, DONE, SYNTHESIZE, WAITING, Entry, Event, State
-from council.councils.positions import letter_of, plain, words
+from council.councils.verdict import letter_of, plain, words
 from council.kernel import ids, times
 from council.kernel.errors import Invalid
 from council.kernel.record import Any

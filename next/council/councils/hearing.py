@@ -1,10 +1,14 @@
-"""From the words or options of an answer to what is understood, with what has to be asked."""
+"""From the words or options of an answer to what is understood, with what has to be asked.
+
+Quotations in it are lines that begin with `>`, and words in quotation marks that a member is
+credited with; each is looked up in what was said.
+"""
 
 from __future__ import annotations
 
-from council.councils import answers, decisions, quotations, sight
+from council.councils import answers, decisions, sight
 from council.councils.evolution import as_answered
-from council.councils.model import AGREED, STANCES, Heard, Stance, State
+from council.councils.model import AGREED, STANCES, Heard, Quote, Stance, State
 from council.kernel.errors import Invalid
 from council.kernel.ids import cut
 from council.kernel.record import Record
@@ -12,6 +16,11 @@ from council.kernel.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.councils.answers import Form
+
+_MARKS = {'"': '"', "“": "”", "„": "“", "«": "»"}
+_NEAR, _WORDS, _MOST = 80, 3, 100
+_SAME = {ord(c): '"' for c in "“”„«»"} | {ord(c): "'" for c in "‘’"} | {ord(c): "-" for c in "–—‑"}
+_SAME |= {ord("…"): "...", ord("*"): "", ord("`"): "", ord("_"): ""}
 
 
 class Understood(Record):
@@ -69,7 +78,7 @@ def heard(
     said = [("", state.topic), ("", state.brief)]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
-    if quoted := quotations.quotations(words, said, names):
+    if quoted := quotations(words, said, names):
         heard = heard.copy(quotations=quoted)
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)
@@ -98,3 +107,60 @@ def _given(stated: Stated, form: Form) -> tuple[Heard, set[str]]:
     parts |= {"choice", "position"} if position or choice not in ("", "new") else set()
     given = Heard(position=position, choice=choice, confidence=level, stances=stances)
     return given, parts
+
+
+def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) -> list[Quote]:
+    """Return what a text quotes, at most 100 passages, each with its speaker.
+
+    `said` is (id, text) in order, with id "" for topic and brief; `names` is id to name.
+    """
+    if not any(mark in text for mark in ('"', "“", "„", "«", "\n>")) and text[:1] != ">":
+        return []
+    spoken = [(who, _plain(words)) for who, words in said]
+    made, of, quoted = list[Quote](), "", ""
+    for line in [*text.split("\n"), ""]:
+        start = line.lstrip()
+        if start.startswith(">"):
+            quoted += start.lstrip("> ") + "\n"
+            continue
+        if quoted.strip():
+            made.append(_checked(quoted.strip().strip('"“”«»'), of, spoken))
+            of, quoted = made[-1].of, ""
+        of = _named(line, names) or of
+        for words, around in _in_marks(line):
+            credited = _named(around, names)
+            if (credited or of) and len(words.split()) >= _WORDS and len(made) < _MOST:
+                made.append(_checked(words, credited, spoken, of))
+        of = of if start or made else ""
+    return made[:_MOST]
+
+
+def _in_marks(line: str) -> list[tuple[str, str]]:
+    """Return the words between quotation marks, each with what stands near it."""
+    found, at = [], 0
+    while at < len(line):
+        if line[at] in _MARKS and (end := line.find(_MARKS[line[at]], at + 1)) > at:
+            near = f"{line[end + 1 : end + _NEAR]} {line[max(0, at - _NEAR) : at]}"
+            found.append((line[at + 1 : end].strip(), near))
+            at = end
+        at += 1
+    return found
+
+
+def _named(words: str, names: dict[str, str]) -> str:
+    """Return the member named last in words, "" for none."""
+    at = {i: max(words.rfind(f"@{i}"), words.rfind(n) if n else -1) for i, n in names.items()}
+    best = max(at, key=lambda i: at[i], default="")
+    return best if best and at[best] >= 0 else ""
+
+
+def _checked(words: str, of: str, spoken: list[tuple[str, str]], perhaps: str = "") -> Quote:
+    """Return a passage as a quotation: of whom it is credited to, else of who said it last."""
+    parts = [part.strip(" .,;:") for part in _plain(words).replace("[...]", "\0").split("\0")]
+    holders = [who for who, text in spoken if all(part in text for part in parts)]
+    found = bool(holders) if not of else of in holders or "" in holders
+    return Quote(text=words, of=of or (holders or [perhaps])[-1], found=found)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.translate(_SAME).casefold().split())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from council.councils import page as pages
 from council.councils import sight, views, words
 from council.councils.model import SYNTHESIZE, Side, State
-from council.councils.positions import same
+from council.councils.verdict import same
 from council.kernel import page, times
 from council.kernel.record import Any
 

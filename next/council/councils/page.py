@@ -12,7 +12,7 @@ from itertools import groupby
 from council.councils import model, sight
 from council.councils.evolution import owing
 from council.councils.model import DELIBERATE, RESPONDED, VOTE, WAITING, Entry, Participant, State
-from council.councils.positions import held_after
+from council.councils.verdict import held_after
 from council.kernel import ids
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
 from council.kernel.record import Any, camel

@@ -6,7 +6,7 @@ from council.councils import model as m
 from council.councils import verdict
 from council.councils.evolution import said_by, staying
 from council.councils.model import SYNTHESIZE, Entry, State, Tally
-from council.councils.positions import alike, words
+from council.councils.verdict import alike, words
 from council.kernel.record import Any
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from council.councils.quotations import quotations
+from council.councils.hearing import quotations
 
 SAID = [
     ("", "Decide by Friday."),

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from council.councils.model import Fault, Heard, Option, Stance, Tally
-from council.councils.positions import held_after, letter_of, same
-from council.councils.verdict import count
+from council.councils.verdict import count, held_after, letter_of, same
 
 VECTORS = [
     json.loads(line)
