@@ -1,15 +1,15 @@
 """A conversation as a page, and as the state block on it.
 
-The page is made from the state alone, and the same state always gives the same bytes. Sentences
-are in `texts/page-LANG.txt`; `page-printed.txt` lists every sentence that was ever printed, so
-that pages of earlier versions are read, too.
+The page is made from the state alone, and the same state always gives the same bytes. Its form is
+in `texts/page.md`, the sentences in `texts/page-LANG.txt`; `page-printed.txt` lists every sentence
+that was ever printed, so that pages of earlier versions are read, too.
 """
 
 from __future__ import annotations
 
 from itertools import groupby
 
-from council.councils import model, sight
+from council.councils import model, sight, words
 from council.councils.evolution import owing
 from council.councils.model import DELIBERATE, RESPONDED, VOTE, WAITING, Entry, Participant, State
 from council.councils.verdict import held_after
@@ -23,20 +23,11 @@ if TYPE_CHECKING:
 
 WIDTH = 72
 SCHEMA = 3
-# A line of Metadata, and the key of the block that says the same.
-FIELDS = {
-    "id": "conversationId", "procedure": "procedure", "mode": "mode", "phase": "currentPhase",
-    "tour": "tour", "created": "createdAt", "updated": "updatedAt", "timeout": "timeoutAt",
-    "status": "status",
-}  # fmt: skip
 
 
 def texts(lang: str) -> dict[str, str]:
     """Return the sentences of the page in a language; English where there are none."""
-    folder = __file__[: -len("councils/page.py")] + "texts"
-    with open(f"{folder}/page-{'fr' if lang == 'fr' else 'en'}.txt", encoding="utf-8") as file:
-        rows = [line.rstrip("\n").partition(" = ") for line in file]
-    return {key: words for key, _, words in rows}
+    return words.load(f"texts/page-{'fr' if lang == 'fr' else 'en'}.txt")
 
 
 def cut(text: str, most: int) -> str:
@@ -52,17 +43,35 @@ def labels(state: State) -> dict[str, str]:
         other = Participant(name=ident, emoji="👤" if ident in guides else "")
         one = state.participants.get(ident, other)
         name = one_line(one.name) or ident or texts(state.lang)["person"]
-        label = f"{one_line(one.emoji)} {name}".strip()
+        label = _label(one.emoji, name)
         made[ident] = f"{label} (agent:{ident})" if label in made.values() else label
     return made
 
 
+def _label(emoji: str, name: str) -> str:
+    return f"{one_line(emoji)} {name}".strip()
+
+
 def render(state: State) -> str:
     """Return the page of a conversation (`page.md`)."""
-    page = _Page(state)
-    blocks = [f"# {page.t['title']} {one_line(state.topic)}", *page.metadata(), *page.brief()]
-    blocks += [*page.participants(), *page.said(), *page.convergence(), *page.notes()]
-    return "\n\n".join([*blocks, state_block(page.block, state.rev, state.mark)])
+    page, made, brief = _Page(state), block(state), shown(state.brief, 3)
+    t, figures, raised = page.t, made["convergence"], sight.blockers(state)
+    count = len(state.participants)
+    values = {
+        "t": t, "topic": one_line(state.topic), "block": made, "timeout": state.timeout_at or "-",
+        "deliberation": state.procedure != "council", "said": "\n\n".join(page.said()),
+        "brief": "\n\n".join(quoted("brief", "", brief)) if brief else "",
+        "people": [{"id": who, "status": one.status, "label": _label(one.emoji, page.name(who))}
+                   for who, one in state.participants.items()],
+        "rate": f"{round(figures['responseRate'] * count)}/{count}",
+        "converged": t["yes" if figures["hasConsensus"] else "no"],
+        "blockers": len(raised) or t["none"],
+        "actions": page.names(page.owing) or t["actions.none"],
+        "raised": [f"{page.name(one.agent)}: {one_line(one.text)}" for one in raised],
+        "notes": as_typed("\n".join(state.notes)),
+        "end": state_block(made, state.rev, state.mark),
+    }  # fmt: skip
+    return words.fill(words.template("texts/page.md"), values)
 
 
 def said_in(state: State, one: Round) -> list[str]:
@@ -79,7 +88,7 @@ class _Page:
 
     def __init__(self, state: State) -> None:
         self.state, self.t, self.labels = state, texts(state.lang), labels(state)
-        self.block, self.owing = block(state), owing(state)
+        self.owing = owing(state)
         self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
         self.entries: dict[int, list[Entry]] = {}
         self.place: dict[str, int] = {}
@@ -105,27 +114,6 @@ class _Page:
 
     def names(self, many: list[str]) -> str:
         return ", ".join(map(self.name, many))
-
-    def listed(self, title: str, *rows: tuple[str, Any]) -> list[str]:
-        """Return a section of `- label: value` lines."""
-        lines = [f"- {self.t[key]}: {value}" for key, value in rows]
-        return [f"## {self.t[title]}", "\n".join(lines)]
-
-    def metadata(self) -> list[str]:
-        rows = [(key, self.block[name] or "-") for key, name in FIELDS.items()]
-        is_council = self.state.procedure == "council"
-        return self.listed("metadata", *[r for r in rows if r[0] != "procedure" or not is_council])
-
-    def brief(self) -> list[str]:
-        text = shown(self.state.brief, 3)
-        return [f"## {self.t['brief']}", *(quoted("brief", "", text) if text else [])]
-
-    def participants(self) -> list[str]:
-        rows = [
-            f"- {f'{one_line(one.emoji)} {self.name(a)}'.strip()} (agent:{a}): {one.status}"
-            for a, one in self.state.participants.items()
-        ]
-        return [f"## {self.t['participants']}", *(["\n".join(rows)] if rows else [])]
 
     def said(self) -> list[str]:
         """Return the sections of all rounds; rounds of one phase in a row share theirs."""
@@ -181,17 +169,17 @@ class _Page:
     def absence(self, why: Absence) -> str:
         if why.code == "timeout":
             return self.t["absent"]
-        words = one_line(why.words or why.code).replace(". ", "; ")
-        return cut(self.t["absent.why"].format(words), WIDTH)
+        reason = one_line(why.words or why.code).replace(". ", "; ")
+        return cut(self.t["absent.why"].format(reason), WIDTH)
 
     def entry(self, entry: Entry) -> list[str]:
         if self.state.is_sealed(entry):
             return [self.t["sealed"]]
         made = [self.tour_line(entry), *quoted("entry", entry.id, shown(entry.text, 4))]
         for quote in [one for one in entry.heard.quotations if not one.found]:
-            words = cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
+            text = cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
             by = f" ({self.name(quote.of)})" if quote.of else ""
-            made.append(self.t["quotation"].format(words) + by)
+            made.append(self.t["quotation"].format(text) + by)
         return made
 
     def tour_line(self, entry: Entry) -> str:
@@ -221,25 +209,6 @@ class _Page:
             by = f" ({self.names(held)})" if held else ""
             rows.append(f"- {one.letter}{by}: {one_line(one.text)}")
         return [f"## {self.t['options']}", "\n".join(rows)] if rows else []
-
-    def convergence(self) -> list[str]:
-        state, t, asked = self.state, self.t, len(self.state.participants)
-        figures = sight.convergence(state)
-        raised = [f"  - {self.name(b.agent)}: {one_line(b.text)}" for b in sight.blockers(state)]
-        title, lines = self.listed(
-            "convergence",
-            ("rate", f"{round(figures['responseRate'] * asked)}/{asked}"),
-            ("converged", t["yes" if figures["hasConsensus"] else "no"]),
-            ("blockers", len(raised) or t["none"]),
-        )
-        actions = self.names(self.owing) or t["actions.none"]
-        following = self.listed("next", ("condition", t["passing"]), ("actions", actions))
-        return [title, "\n".join([lines, *raised]), *following]
-
-    def notes(self) -> list[str]:
-        text = as_typed("\n".join(self.state.notes))
-        region = [mark("notes"), *filter(None, [text]), END]
-        return [f"## {self.t['notes']}", self.t["notes.hint"], *region]
 
 
 def block(state: State) -> dict[str, Any]:

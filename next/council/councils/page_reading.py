@@ -27,10 +27,16 @@ from council.kernel.record import Any
 _STATUS = re.compile(r"(.*?)\(agent:\s*([\w-]+)\)[\s*_`]*:?(.*)$")
 _OPTION = re.compile(r"([A-Z]+)(?: \(.*?\))?\s*: (.+)")
 _TOUR = re.compile(r"\W{0,4}Tour\s+(\d+)\\?\]?\s*:[ \t]*(.*)$")
+# A line of Metadata, and the key of the block that says the same.
+FIELDS = {
+    "id": "conversationId", "procedure": "procedure", "mode": "mode", "phase": "currentPhase",
+    "tour": "tour", "created": "createdAt", "updated": "updatedAt", "timeout": "timeoutAt",
+    "status": "status",
+}  # fmt: skip
 _SECTIONS = ("title", "metadata", "brief", "participants", "options", "convergence", "next")
 _VALUES = ("quotation", "again")  # what such a line says need not be known of the state
 _BOTH = [pages.texts("en"), pages.texts("fr")]
-_PATHS = {**pages.FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
+_PATHS = {**FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
 _PATHS |= {key: key for key in ("rate", "converged", "condition", "actions")}
 _LABELS = {folded(t[key]): path for t in _BOTH for key, path in _PATHS.items()}
 _NOTHING = ("", *(folded(t["none"]) for t in _BOTH))
@@ -110,7 +116,7 @@ class Page:
         return found if isinstance(found, kind) else kind()
 
     def _stated(self) -> dict[str, str]:
-        made = {key: self.part(object, key) for key in pages.FIELDS.values()}
+        made = {key: self.part(object, key) for key in FIELDS.values()}
         for ident in self.part(dict, "participants"):
             word = self.part(dict, "participants", ident).get("status", "")
             made |= {f"label {ident}": ident, f"status {ident}": str(word).upper()}
@@ -228,10 +234,6 @@ def adopt(text: str) -> list[Event]:
         _add_entry(state, piece, rows.get(piece.name, {}))
     order = {ident: at for at, ident in enumerate(rows)}
     state.entries.sort(key=lambda one: (order.get(one.id, len(order)), one.tour))
-    said = {one.agent for one in state.entries if one.tour == state.tour}
-    for ident, member in state.participants.items():  # a sealed answer was in the journal alone
-        if state.round().blind and member.status in (RESPONDED, model.AGREED) and ident not in said:
-            member.status, member.origin = WAITING, ""
     return [{"type": "adopted", "state": state.to_json()}]
 
 

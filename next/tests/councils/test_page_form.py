@@ -103,10 +103,6 @@ def test_an_adopted_page_gives_the_state_again(state: State) -> None:
     )
     for entry, one in zip(visible, got.entries, strict=True):
         assert (one.heard.confidence, one.kind) == (entry.heard.confidence, entry.kind)
-    expected, said = state.copy(), {e.agent for e in visible if e.tour == state.tour}
-    for ident, one in expected.participants.items():
-        if state.round().blind and one.status != "DONE" and ident not in said:
-            one.status = "WAITING"  # a sealed answer is not on the page: it is asked for again
     for name in (
         "topic",
         "brief",
@@ -117,7 +113,7 @@ def test_an_adopted_page_gives_the_state_again(state: State) -> None:
         "tour",
         "timeout_at",
     ):
-        assert getattr(got, name) == getattr(expected, name), name
+        assert getattr(got, name) == getattr(state, name), name
     assert [r.to_json() for r in got.rounds] == [r.to_json() for r in state.rounds]
     assert got.config == state.config
 
