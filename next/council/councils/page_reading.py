@@ -6,17 +6,7 @@ import re
 
 from council.councils import model
 from council.councils import page as pages
-from council.councils.model import (
-    ANSWERED,
-    PHASES,
-    RESPONDED,
-    WAITING,
-    Entry,
-    Event,
-    Option,
-    State,
-    kind_of,
-)
+from council.councils.model import Entry, Event, Option, State
 from council.councils.words import load
 from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
@@ -198,7 +188,7 @@ def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
         known |= {folded(t[key]): key for key in (*_SECTIONS, "notes")} | {
             folded(t["vote"]): "vote "
         }
-        for phase in {phase for phases in PHASES.values() for phase in phases}:
+        for phase in {phase for phases in model.PHASES.values() for phase in phases}:
             known[folded(f"{t['responses']} {phase}")] = f"phase {phase}"
         for tour in range(1, state.tour + 1 if state else 0):
             known[folded(f"{t['deliberation']} {tour}")] = f"round {tour}"
@@ -245,7 +235,7 @@ def _state(text: str, page: Page) -> State:
     named["tour"] = int(tour) if tour.isdecimal() else 1
     named["timeoutAt"] = instant(str(named.get("timeoutAt")))
     state: State = _fitting(State, named)
-    all_ = PHASES.get(state.procedure, PHASES["council"])
+    all_ = model.PHASES.get(state.procedure, model.PHASES["council"])
     phases = [one for one in page.part(list, "phases") if one in all_] or list(all_)
     own = {"mode": named.get("mode"), "phases": phases}
     state.config = _fitting(model.Config, {**page.part(dict, "config"), **own})
@@ -258,7 +248,7 @@ def _state(text: str, page: Page) -> State:
         told = {"name": name or ident, "emoji": emoji, "person": emoji == "👤"}
         told["status"] = lines.get(f"status {ident}")
         one = _fitting(model.Participant, {**told, **page.part(dict, "participants", ident)})
-        one.status = one.status if one.status in ANSWERED else WAITING
+        one.status = one.status if one.status in model.ANSWERED else model.WAITING
         state.participants |= {ident: one} if ids.is_name(ident) else {}
     options = [path for path in lines if path[:7] == "option "]
     state.options = [Option(letter=path[7:], text=lines[path]) for path in options]
@@ -289,25 +279,25 @@ def _add_entry(state: State, piece: Piece, row: Event) -> None:
     agent = str(row.get("agent") or (piece.who if agent.startswith("say-") else agent))
     text = plain_text(piece.text())
     one, is_known = state.participants.get(agent), bool(row)
-    owes = tour == str(state.tour) and one is not None and one.status == WAITING
+    owes = tour == str(state.tour) and one is not None and one.status == model.WAITING
     is_there = any(e.id == piece.name and same(e.text, text) for e in state.entries)
     if not tour.isdecimal() or not text or is_there or (owes and not piece.digest):
         return
     section, _, rest = piece.section.partition(" ")
     phase = {"round": model.DELIBERATE, "vote": model.VOTE}.get(section, rest or state.phase)
-    kind = "guidance" if "-say-" in piece.name else kind_of(phase)
+    kind = "guidance" if "-say-" in piece.name else model.kind_of(phase)
     position = next((one.text for one in state.options if one.letter == row.get("choice")), "")
     given = row.get("stances") if isinstance(row.get("stances"), dict) else {}
     stances = {
         peer: {"word": word} for peer, word in (given or {}).items() if word in model.STANCES
     }
     usual = {"id": piece.name, "agent": agent, "tour": int(tour), "kind": kind, "phase": phase}
-    usual |= {"at": state.updated_at, "text": text, "status": RESPONDED}
+    usual |= {"at": state.updated_at, "text": text, "status": model.RESPONDED}
     heard = _fitting(model.Heard, {**row, "position": position, "stances": stances})
     row = {**row, "text": text, "heard": heard.to_json(), "origin": "claimed"}
     state.entries.append(_fitting(Entry, row, usual))
     if one and owes and kind != "guidance" and not is_known:
-        one.status, one.origin = RESPONDED, state.entries[-1].origin
+        one.status, one.origin = model.RESPONDED, state.entries[-1].origin
 
 
 def plain_text(seen: str, level: int = 4) -> str:

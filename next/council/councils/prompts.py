@@ -8,16 +8,9 @@ are texts cut, the oldest first, and the prompt says where.
 from __future__ import annotations
 
 from council.archive.artifacts import is_id
+from council.councils import model as m
 from council.councils import sight, words
-from council.councils.model import (
-    CHALLENGE,
-    COLLECT,
-    DELIBERATE,
-    EARLY_MODES,
-    Entry,
-    Participant,
-    State,
-)
+from council.councils.model import Entry, Participant, State
 from council.kernel import files
 from council.kernel.ids import cut, digest
 from council.kernel.record import Any
@@ -36,7 +29,7 @@ def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) ->
     """Return the prompt of an agent of a workspace; see `prompt`."""
     lang = ".fr" * (state.lang == "fr" and app.settings.language != "fr")
     found = files.read(f"{app.root}/{CHECKLIST}{lang}.md", 100_000)
-    checklist = found[0].decode("utf-8", "replace") if found and state.phase == CHALLENGE else ""
+    checklist = found[0].decode("utf-8", "replace") if found and state.phase == m.CHALLENGE else ""
     return prompt(state, agent, task, soul=app.soul(agent), checklist=checklist, run=run)
 
 
@@ -114,7 +107,7 @@ class _Told:
         """Return what is said about the conversation and the task."""
         state, agent, now, config = self.state, self.agent, self.state.round(), self.state.config
         me, council = state.participants.get(agent) or Participant(), state.procedure == "council"
-        phase, talks = state.phase.lower(), state.phase == DELIBERATE
+        phase, talks = state.phase.lower(), state.phase == m.DELIBERATE
         loud, goes_on = sight.dominating(state), state.tour < config.max_rounds
         owed = [*sight.needs(state, agent), *[agent] * bool(self.masks)]
         needs = [one for one in self.names if one in owed]
@@ -133,8 +126,8 @@ class _Told:
             "absent": [{"tour": past.tour, "who": who, "code": cut(why.code, 40)}
                        for past in state.rounds for who, why in past.absent.items()],
             phase: True, f"{phase}_{config.mode}": True, f"mode_{config.mode}": council,
-            "council": council, "deliberation": not council, "early": config.mode in EARLY_MODES,
-            "blind": now.blind, "statuses": task == "contribution" and state.phase != COLLECT,
+            "council": council, "deliberation": not council, "early": config.mode in m.EARLY_MODES,
+            "blind": now.blind, "statuses": task == "contribution" and state.phase != m.COLLECT,
             "challenged": [self.ident(e) for e in others if any(one in e.text for one in called)],
             "needs": needs, "guides": guides, "lines": needs or guides, "tally": tally,
             "questions": list(sight.open_questions(state, agent)), "too_much": agent in loud,

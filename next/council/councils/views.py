@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
+from council.councils import model as m
 from council.councils import sight
 from council.councils.evolution import said_by
-from council.councils.model import (
-    CANCELLED,
-    SYNTHESIZE,
-    TIMEOUT,
-    VOTE,
-    Entry,
-    Event,
-    Heard,
-    State,
-    Tally,
-)
+from council.councils.model import Entry, Event, Heard, State, Tally
 from council.kernel import ids, times
 from council.kernel.record import Any, Record, camel
 
@@ -106,7 +97,7 @@ def text(state: State, root: str) -> str:
 
 def outcome(state: State, tally: Tally) -> str:
     """Return how it ended, as the front matter of minutes says; `nobody-left`: all runs failed."""
-    if state.status == CANCELLED:
+    if state.status == m.CANCELLED:
         return "cancelled"
     if all(entry.kind == "guidance" or entry.late for entry in state.entries):
         codes = {one.code for past in state.rounds for one in past.absent.values()}
@@ -117,12 +108,12 @@ def outcome(state: State, tally: Tally) -> str:
         return "consensus"
     if len(tally.agreed) > len(tally.waiting):
         return "partial"
-    return "timeout" if state.status == TIMEOUT else "no-consensus"
+    return "timeout" if state.status == m.TIMEOUT else "no-consensus"
 
 
 def decision(state: State) -> dict[str, Any]:
     """Return the decision and what goes with it, as `ask --json` prints it (product.md 5)."""
-    tally, talks = sight.tally(state), [r for r in state.rounds if r.phase != SYNTHESIZE]
+    tally, talks = sight.tally(state), [r for r in state.rounds if r.phase != m.SYNTHESIZE]
     advice = "".join(map(_advice, _said(state, "synthesis")[-1:]))
     return {
         "outcome": outcome(state, tally),
@@ -167,17 +158,17 @@ def debate_session(state: State) -> dict[str, Any]:
     for one in state.rounds:
         said = [e for e in said_by(state, one.tour) if not state.is_sealed(e)]
         turns, number = [_turn(e, texts) for e in said], len(rounds) + 1
-        if one.phase == VOTE:
+        if one.phase == m.VOTE:
             verdict = {"consensusReached": tally.reached, "consensusType": tally.type}
             vote = {"votes": turns, **verdict}
-        elif one.phase == SYNTHESIZE:
+        elif one.phase == m.SYNTHESIZE:
             written = _synthesis(said[-1]) if said else written
         else:
             turns = [{**turn, "roundNumber": number} for turn in turns]
             when = {"startedAt": one.started_at, "completedAt": one.ended_at}
             rounds.append(_given(roundNumber=number, turns=turns, **when))
-    now = {VOTE: "voting", SYNTHESIZE: "synthesizing"}.get(state.phase, "active")
-    now = "cancelled" if state.status == CANCELLED else "complete" if state.ended_at else now
+    now = {m.VOTE: "voting", m.SYNTHESIZE: "synthesizing"}.get(state.phase, "active")
+    now = "cancelled" if state.status == m.CANCELLED else "complete" if state.ended_at else now
     millis = int(times.instant(state.created_at).timestamp() * 1000)
     members = [{"agentId": a} | {key: getattr(who[a], key) for key in keys} for a in who]
     bounds = {"maxRounds": state.config.max_rounds, "consensusThreshold": tally.threshold}
