@@ -7,6 +7,8 @@ of one agent's table are named in `faults` and stop nobody else.
 
 from __future__ import annotations
 
+import os
+
 from council import __version__
 from council.kernel import codec, files, times
 from council.kernel.errors import Invalid, Refusal, Usage
@@ -20,41 +22,9 @@ if TYPE_CHECKING:
 FILE = "council.toml"
 LAST = "memory/shared/.council/settings-last.json"
 MOST_BYTES = 4 * 1024 * 1024
-DRIVERS = ("command", "openai", "openclaw", "manual", "scripted")
 LONG = 900  # seconds: presets of coding programs and model servers
 # Tables that other parts read themselves.
 OTHERS = ("tasks", "hooks", "relay", "serve", "paths", "engine", "bindings", "routing", "protocol")
-
-# What a value has to be, by the field's name, else by its kind: in words, and as a form of JSON.
-_LINE, _WORD = r'"(?:[^"\\]|\\["\\t]){0,4095}"', r'"[A-Za-z_]\w*"'
-_TIME = "a duration such as 90s, 15m or 1h", r'"[^"]+"'
-_TIMES = 'a list of durations such as ["10s", "60s"]', r'\[(?:"[^"]+",?)*\]'
-_NAME = "a name", r'"(?:[a-z0-9][a-z0-9_-]{0,63})?"'
-_COUNT = "a whole number from 1", r"[1-9]\d{0,14}"
-CHECKS = {
-    "str": ("a text of one line", _LINE),
-    "int": ("a whole number from 0", r"\d{1,15}"),
-    "float": ("an amount in dollars", r"\d{1,15}(?:\.\d+)?(?:e-\d+)?"),
-    "list[str]": ("a list of texts", rf"\[(?:{_LINE},?)*\]"),
-    "language": ("one of en, fr", r'"(?:en|fr)?"'),
-    "trust": ("one of open, strict", r'"(?:open|strict)"'),
-    "driver": (f"one of {', '.join(DRIVERS)}", f'"(?:{"|".join(DRIVERS)})"'),
-    "answer": ("one of stdout, tool", r'"(?:stdout|tool)"'),
-    "env": ("a list of names of variables", rf"\[(?:{_WORD},?)*\]"),
-    "api_key_env": ("the name of a variable", _WORD),
-    "base_url": (
-        "a URL such as http://127.0.0.1:11434/v1, without a key in it",
-        r'"https?://[^\s"\\@?#/]+(?:/[^\s"\\@?#]*)?"',
-    ),
-    "retry_backoff": _TIMES,
-    "max_rounds": ("a whole number from 1 to 20", r"[1-9]|1\d|20"),
-    "confidence_floor": ("a whole number from 0 to 5", "[0-5]"),
-    **dict.fromkeys(("coordinator", "preset", "output"), _NAME),
-    **dict.fromkeys(("max_runs", "max_text_bytes", "max_cycles", "tail_length"), _COUNT),
-    **dict.fromkeys(("run_timeout", "phase_timeout", "timeout"), _TIME),
-    **dict.fromkeys(("turn_timeout", "delivery_timeout"), _TIME),
-    **dict.fromkeys(("id", "faults", "fault"), None),  # set by no table
-}
 
 
 class Facts(Record):
@@ -227,9 +197,12 @@ def parsed(content: bytes) -> Settings:
     Raises:
         Invalid: They are no TOML, or a value cannot be what it is; each is named.
     """
+    import re  # late: the parser of TOML has it already
     import tomllib  # late: quick commands need no parser
 
     made, unknown, wrong = Settings(), list[str](), list[str]()
+    with open(f"{os.path.dirname(__file__)}/values.toml", "rb") as file:
+        checks = tomllib.load(file)
     try:
         text = content.decode("utf-8-sig")
         found = tomllib.loads(text)
@@ -244,15 +217,34 @@ def parsed(content: bytes) -> Settings:
     for name, table in [("agents", agents), *own.items(), *made.tables.items()]:
         if not isinstance(table, list if name == "bindings" else dict):
             raise _invalid(f"[{name}] is not a table")
-    _take(made, found, "", unknown, wrong)
+
+    def take(to: Record, table: dict[str, Any], where: str, wrong: list[str]) -> None:
+        """Set the fields of a record from a table; wrong values are named and leave the default."""
+        names = {camel(name): name for name in to._kinds}
+        for key, value in table.items():
+            name = names.get(key, key)
+            kind = checks["fields"].get(name, to._kinds.get(name, ""))
+            if name not in to._kinds or kind not in checks["values"]:
+                unknown.append(f"{where}{key}")
+                continue
+            words, form = checks["values"][kind]
+            try:
+                if not re.fullmatch(form, codec.dumps(value), re.A):
+                    raise ValueError
+                many = [_seconds(one) for one in value] if kind == "durations" else value
+                setattr(to, name, _seconds(value) if kind == "duration" else many)
+            except (TypeError, ValueError, Usage):
+                wrong.append(f"{where}{key} must be {words}, not {repr(value)[:60]}")
+
+    take(made, found, "", wrong)
     for name, table in own.items():
-        _take(getattr(made, name), table, f"{name}.", unknown, wrong)
+        take(getattr(made, name), table, f"{name}.", wrong)
     for ident, table in agents.items():
         if not is_name(ident) or not isinstance(table, dict):
             unknown.append(f"agents.{ident}")
             continue
         agent = made.agents[ident] = AgentSettings()
-        _take(agent, table, f"agents.{ident}.", unknown, agent.faults)
+        take(agent, table, f"agents.{ident}.", agent.faults)
     if wrong:
         raise _invalid("; ".join(wrong))
     made.faults = [f"{FILE}: unknown setting {key}" for key in unknown]
@@ -262,28 +254,6 @@ def parsed(content: bytes) -> Settings:
 
 def _invalid(words: str) -> Invalid:
     return Invalid("bad-settings", f"{FILE} {words}", f"correct it in {FILE}")
-
-
-def _take(
-    made: Record, found: dict[str, Any], where: str, unknown: list[str], wrong: list[str]
-) -> None:
-    """Set the fields of a record from a table; wrong values are named and leave the default."""
-    import re  # late: the parser of TOML has it already
-
-    names = {camel(name): name for name in made._kinds}
-    for key, value in found.items():
-        name = names.get(key, key)
-        check = CHECKS.get(name, CHECKS.get(made._kinds.get(name, "")))
-        if check is None or name not in made._kinds:
-            unknown.append(f"{where}{key}")
-            continue
-        try:
-            if not re.fullmatch(check[1], codec.dumps(value), re.A):
-                raise ValueError
-            many = [_seconds(one) for one in value] if check is _TIMES else value
-            setattr(made, name, _seconds(value) if check is _TIME else many)
-        except (TypeError, ValueError, Usage):
-            wrong.append(f"{where}{key} must be {check[0]}, not {repr(value)[:60]}")
 
 
 def _seconds(text: str) -> int:
