@@ -216,6 +216,7 @@ def block(state: State) -> dict[str, Any]:
     blocking = [f"{b.agent}: {b.text}" if b.agent else b.text for b in sight.blockers(state)]
     people = ("status", "last_action", "origin", "name", "emoji", "role")
     rounds = ("tour", "phase", "started_at", "ended_at", "reason", "absent", "parallel", "blind")
+    said = ("id", "agent", "phase", "tour", "at", "status", "origin")
     steered = ("paused_at", "stop", "ended_at", "closed_reason", "signed")
 
     def own(*names: str) -> dict[str, Any]:
@@ -233,16 +234,9 @@ def block(state: State) -> dict[str, Any]:
         "participants": {agent: one.row(people) for agent, one in state.participants.items()},
         "convergence": {**sight.convergence(state), "blockingIssues": blocking},
         "rounds": [one.row(rounds, ("asked",)) for one in state.rounds],
-        "entries": [_row(one) for one in state.entries if not state.is_sealed(one)],
+        "entries": [
+            one.row(said, ("text", "parts", "heard"))
+            for one in state.entries
+            if not state.is_sealed(one)
+        ],
     }
-
-
-def _row(entry: Entry) -> dict[str, Any]:
-    heard, said = entry.heard, dict[str, Any](kind=entry.kind)
-    first = ("id", "agent", "phase", "tour", "at", "status", "origin")
-    row = entry.row(first, ("kind", "text", "key", "parts", "heard"))
-    if entry.kind == "contribution":
-        return row
-    stances = {peer: stance.word for peer, stance in heard.stances.items()}
-    said |= {"choice": heard.choice, "confidence": heard.confidence, "stances": stances}
-    return {**row, **{key: value for key, value in said.items() if value}}

@@ -6,6 +6,7 @@ import re
 
 from council.councils import model
 from council.councils import page as pages
+from council.councils.answers import Form, read
 from council.councils.model import Entry, Event, Option, State
 from council.councils.words import load
 from council.kernel import ids, reading, times
@@ -274,30 +275,25 @@ def _fitting(kind: Any, data: Event, usual: Event | None = None) -> Any:
 
 
 def _add_entry(state: State, piece: Piece, row: Event) -> None:
-    """Add what a region says to a state; a text without a mark may be only a draft."""
+    """Add what a region says to a state; a text that is still owed is left to `edits`."""
     tour, _, agent = piece.name.partition("-")
     agent = str(row.get("agent") or (piece.who if agent.startswith("say-") else agent))
-    text = plain_text(piece.text())
-    one, is_known = state.participants.get(agent), bool(row)
+    text, one = plain_text(piece.text()), state.participants.get(agent)
     owes = tour == str(state.tour) and one is not None and one.status == model.WAITING
     is_there = any(e.id == piece.name and same(e.text, text) for e in state.entries)
-    if not tour.isdecimal() or not text or is_there or (owes and not piece.digest):
+    if not tour.isdecimal() or not text or is_there or (owes and not row):
         return
     section, _, rest = piece.section.partition(" ")
     phase = {"round": model.DELIBERATE, "vote": model.VOTE}.get(section, rest or state.phase)
     kind = "guidance" if "-say-" in piece.name else model.kind_of(phase)
-    position = next((one.text for one in state.options if one.letter == row.get("choice")), "")
-    given = row.get("stances") if isinstance(row.get("stances"), dict) else {}
-    stances = {
-        peer: {"word": word} for peer, word in (given or {}).items() if word in model.STANCES
-    }
+    peers = {ident: one.name for ident, one in state.participants.items() if ident != agent}
+    options = {one.letter: one.text for one in state.options}
+    form = Form(kind=kind, author=agent, peers=peers, options=options)
+    heard = model.Heard() if kind == "guidance" else read(text, form)
     usual = {"id": piece.name, "agent": agent, "tour": int(tour), "kind": kind, "phase": phase}
     usual |= {"at": state.updated_at, "text": text, "status": model.RESPONDED}
-    heard = _fitting(model.Heard, {**row, "position": position, "stances": stances})
     row = {**row, "text": text, "heard": heard.to_json(), "origin": "claimed"}
     state.entries.append(_fitting(Entry, row, usual))
-    if one and owes and kind != "guidance" and not is_known:
-        one.status, one.origin = model.RESPONDED, state.entries[-1].origin
 
 
 def plain_text(seen: str, level: int = 4) -> str:

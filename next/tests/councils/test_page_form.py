@@ -102,7 +102,7 @@ def test_an_adopted_page_gives_the_state_again(state: State) -> None:
         == [grammar.shown(e.text, 4) for e in visible]
     )
     for entry, one in zip(visible, got.entries, strict=True):
-        assert (one.heard.confidence, one.kind) == (entry.heard.confidence, entry.kind)
+        assert (one.heard.position, one.kind) == (entry.heard.position, entry.kind)
     for name in (
         "topic",
         "brief",
