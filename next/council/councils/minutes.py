@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from council.councils import page as pages
 from council.councils import sight, views, words
-from council.councils.model import SYNTHESIZE, Side, State
+from council.councils.model import SYNTHESIZE, Entry, Side, State
 from council.councils.verdict import same
 from council.kernel import page, times
 from council.kernel.record import Any
@@ -90,9 +90,9 @@ class _Minutes:
             f"end-{state.closed_reason}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
             "other": won.letter and advice and same(advice, tally.decision) is None,
-            "because": self.told or reasons, "dissent": self.dissent(),
+            "because": self.told or reasons, "dissent": self.came["dissent"],
             "blockers": [one for one in state.blockers if one.open],
-            "questions": self.questions(), "options": tally.options,
+            "questions": sight.unanswered(state), "options": tally.options,
             "agreed": tally.agreed, "waiting": tally.waiting, "signed_by": state.config.sign_off,
             "absent": [{"who": who, **vars(one)} for (who, _), one in gone.items()],
             state.signed or "unsigned": True, "notes": "\n".join(state.notes).strip(),
@@ -101,42 +101,18 @@ class _Minutes:
             "said": "\n\n".join(self.said()),
         }  # fmt: skip
         text = words.template(f"texts/minutes-{state.lang}.txt").partition("\n====\n")[2]
-        forms = {"name": self.name, "line": page.one_line, "quote": _quote}
+        forms = {"name": self.name, "line": page.one_line, "quote": _quote, "term": self.say.get}
         return words.fill(text, values, {**self.say, **forms})
-
-    def dissent(self) -> list[dict[str, str]]:
-        """Return who does not stand behind the decision, how, and why in its own words."""
-        made = []
-        for one in self.came["dissent"]:
-            heard = self.last[one["agent"]].heard.stances
-            said = [heard[peer].comment for peer in self.won.holders if peer in heard][:1]
-            text = "\n\n".join(filter(None, [*said, one["position"]]))
-            made.append({"who": one["agent"], "how": self.say[one["stance"]], "text": text})
-        return made
-
-    def questions(self) -> list[dict[str, str]]:
-        """Return questions that nobody answered; later words of a person answer those to people."""
-        made, entries = [], self.state.entries
-        for asker, to, text in sight.unanswered(self.state):
-            at = max(n for n, one in enumerate(entries) if one.heard.questions.get(to) == text)
-            if to in self.state.participants or all(e.kind != "guidance" for e in entries[at:]):
-                made.append({"who": asker, "to": to, "text": text})
-        return made
 
     def said(self) -> list[str]:
         """Return all that was said, as on the page, with how each text came and when."""
-        state, made = self.state.copy(), list[str]()
-        state.rounds = [one.copy(ended_at=one.ended_at or state.updated_at) for one in state.rounds]
-        for one in state.rounds:
-            made.append(f"## {self.say['round'].format(tour=one.tour, phase=one.phase)}")
-            made += pages.said_in(state, one)
-        by_mark = {f"<!--council:entry {one.id}": one for one in state.entries}
-        for at, block in enumerate(made):
-            if entry := by_mark.get(block.rpartition(" ")[0]):
-                how = self.say.get(entry.origin, "") + self.say["cut"] * bool(entry.cut)
-                when = f"{entry.at[:16].replace('T', ' ')} UTC" * (entry.kind != "guidance")
-                made[at - 1] += f" ({', '.join(filter(None, (when, how)))})"
-        return made
+
+        def note(entry: Entry) -> str:
+            how = self.say.get(entry.origin, "") + self.say["cut"] * bool(entry.cut)
+            when = f"{entry.at[:16].replace('T', ' ')} UTC" * (entry.kind != "guidance")
+            return f" ({', '.join(filter(None, (when, how)))})"
+
+        return pages.said_in(self.state, self.say["round"], note)
 
 
 def _quote(text: str) -> str:

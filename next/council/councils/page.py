@@ -19,6 +19,8 @@ from council.kernel.record import Any, camel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from council.councils.model import Absence, Round
 
 WIDTH = 72
@@ -74,21 +76,24 @@ def render(state: State) -> str:
     return words.fill(words.template("texts/page.md"), values)
 
 
-def said_in(state: State, one: Round) -> list[str]:
-    """Return what was said in a round, below a heading for each of its speakers."""
-    page = _Page(state)
-    spoke = [entry.agent for entry in page.entries.get(one.tour, [])]
-    own = {who: page.of_member(who, one) for who in dict.fromkeys([*one.order, *spoke])}
-    heads = {who: [f"### {page.labels.get(who, who)}"] for who, parts in own.items() if parts}
-    return [part for who, head in heads.items() for part in head + own[who]]
+def said_in(state: State, title: str, note: Callable[[Entry], str]) -> list[str]:
+    """Return what was said in each round, below a `title`, and a `note` to each text."""
+    page, made = _Page(state, note), list[str]()
+    page.open = None
+    for one in state.rounds:
+        made.append(f"## {title.format(tour=one.tour, phase=one.phase)}")
+        for who in page.speakers(one):
+            if parts := page.of_member(who, one):
+                made += [f"### {page.labels.get(who, who)}", *parts]
+    return made
 
 
 class _Page:
     """The parts of one page, each a list of blocks."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, note: Callable[[Entry], str] = lambda _: "") -> None:
         self.state, self.t, self.labels = state, texts(state.lang), labels(state)
-        self.owing = owing(state)
+        self.owing, self.note = owing(state), note
         self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
         self.entries: dict[int, list[Entry]] = {}
         self.place: dict[str, int] = {}
@@ -130,13 +135,16 @@ class _Page:
             made.append(titles.get(phase, f"## {self.t['responses']} {phase}"))
             own: dict[str, list[str]] = {}
             for one in rounds:
-                spoke = [entry.agent for entry in self.entries.get(one.tour, [])]
-                for agent in dict.fromkeys([*one.order, *spoke]):
+                for agent in self.speakers(one):
                     own.setdefault(agent, []).extend(self.of_member(agent, one))
             for agent, blocks in own.items():
                 if blocks or one.parallel:
                     made += [f"### {self.labels.get(agent, agent)}", *blocks]
         return made + options
+
+    def speakers(self, one: Round) -> list[str]:
+        spoke = [entry.agent for entry in self.entries.get(one.tour, [])]
+        return list(dict.fromkeys([*one.order, *spoke]))
 
     def of_member(self, agent: str, one: Round) -> list[str]:
         """Return what a participant said in a round, or why it did not, or where to write."""
@@ -175,7 +183,10 @@ class _Page:
     def entry(self, entry: Entry) -> list[str]:
         if self.state.is_sealed(entry):
             return [self.t["sealed"]]
-        made = [self.tour_line(entry), *quoted("entry", entry.id, shown(entry.text, 4))]
+        made = [
+            self.tour_line(entry) + self.note(entry),
+            *quoted("entry", entry.id, shown(entry.text, 4)),
+        ]
         for quote in [one for one in entry.heard.quotations if not one.found]:
             text = cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
             by = f" ({self.name(quote.of)})" if quote.of else ""

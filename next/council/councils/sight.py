@@ -121,6 +121,8 @@ def open_questions(state: State, agent: str) -> dict[str, str]:
             owed = {a: q for a, q in owed.items() if a not in stances and f"@{a}" not in text}
         elif agent in entry.heard.questions:
             owed[entry.agent] = entry.heard.questions[agent]
+        elif entry.kind == "guidance" and agent not in state.participants:
+            owed = {}  # a person has answered
     return owed
 
 

@@ -138,16 +138,20 @@ def _advice(entry: Entry) -> str:
 
 
 def _dissent(state: State, tally: Tally) -> list[dict[str, str]]:
-    """Return who does not stand behind the decision: `agent`, `stance` and own `position`."""
-    words = dict.fromkeys(tally.waiting if tally.agreed else [], "not agreed")
+    """Return who does not stand behind the decision: `agent`, `stance` and own `position`, with the `comment`."""
+    words, holders = dict.fromkeys(tally.waiting if tally.agreed else [], "not agreed"), list[str]()
     for side in tally.options:
         if side.letter in tally.winners[:1]:
-            words = dict.fromkeys(side.partial, "partial")
+            words, holders = dict.fromkeys(side.partial, "partial"), side.holders
             words |= dict.fromkeys(side.disagree, "disagree")
     said = [e for e in state.entries if e.agent in words and e.kind != "guidance" and not e.late]
-    texts = {e.agent: e.heard.position or e.text for e in said if e.kind != "synthesis"}
-    texts |= {a: side.text for side in tally.options for a in side.holders if a in texts}
-    return [{"agent": a, "stance": words[a], "position": text} for a, text in texts.items()]
+    last = {e.agent: e for e in said if e.kind != "synthesis"}
+    texts = {a: side.text for side in tally.options for a in side.holders if a in last}
+    return [
+        {"agent": a, "stance": words[a], "position": texts.get(a) or e.heard.position or e.text}
+        | {"comment": next((s.comment for p, s in e.heard.stances.items() if p in holders), "")}
+        for a, e in last.items()
+    ]
 
 
 def debate_session(state: State) -> dict[str, Any]:

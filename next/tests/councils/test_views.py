@@ -63,7 +63,8 @@ def test_the_decision_of_a_deliberation_is_the_option_that_won() -> None:
         "Tiles.",
         "Tin!",
     )
-    assert made["dissent"] == [{"agent": "gpt", "stance": "disagree", "position": "Tin."}]
+    row = {"agent": "gpt", "stance": "disagree", "position": "Tin.", "comment": ""}
+    assert made["dissent"] == [row]
 
 
 def test_the_decision_of_a_council_is_its_recommendation() -> None:
