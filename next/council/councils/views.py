@@ -138,7 +138,7 @@ def _advice(entry: Entry) -> str:
 
 
 def _dissent(state: State, tally: Tally) -> list[dict[str, str]]:
-    """Return who does not stand behind the decision: `agent`, `stance` and own `position`, with the `comment`."""
+    """Return who does not stand behind the decision: `agent`, `stance`, `position`, `comment`."""
     words, holders = dict.fromkeys(tally.waiting if tally.agreed else [], "not agreed"), list[str]()
     for side in tally.options:
         if side.letter in tally.winners[:1]:
