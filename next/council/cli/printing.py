@@ -29,6 +29,7 @@ class Said(Record):
         reply: The name of that part, if it is not the name of the command's function.
         notes: Lines on standard error.
         code: The exit code.
+        then: What the command does once this is printed, such as to serve.
     """
 
     data: Any = None
@@ -37,6 +38,7 @@ class Said(Record):
     reply: str = ""
     notes: list[str] = []
     code: int = 0
+    then: Any = None
 
 
 class _Text(str):

@@ -1,0 +1,1 @@
+"""HTTP: the interface for programs, the stream of events and the pages."""

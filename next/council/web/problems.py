@@ -1,0 +1,81 @@
+"""Refusals as RFC 9457 has them: `application/problem+json` with `code` and `hint`."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import JSONResponse
+
+from council.kernel import errors
+
+MEDIA_TYPE = "application/problem+json"
+_STATUS = {
+    errors.Usage: 400,
+    errors.Invalid: 422,
+    errors.Conflict: 409,
+    errors.NotFound: 404,
+    errors.Refused: 403,
+}
+_CODES = {"over": 409, "closed": 409, "locked": 503, "disk-full": 507}
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+_MEANING: dict[int | str, str] = {
+    400: "The request makes no sense as it is.",
+    401: "It has neither the token nor a session.",
+    403: "The server, a rule of the council or a permission forbids it.",
+    404: "It does not exist.",
+    405: "There is no such method here.",
+    408: "The body took too long.",
+    409: "It contradicts what is recorded, or is over.",
+    412: "It was meant for another revision.",
+    413: "The body is too long.",
+    422: "A value cannot be accepted.",
+    431: "Address and headers are too long.",
+    503: "Busy; try again.",
+    "5XX": "The disk or another server failed.",
+}
+
+
+class Problem(Exception):  # noqa: N818  (a refusal is no error of the program)
+    """A request that is refused: the status, a `code` for programs, and words for people."""
+
+    def __init__(self, status: int, code: str, detail: str, hint: str = "", **more: object) -> None:
+        super().__init__(detail)
+        self.status, self.code, self.detail, self.hint, self.more = status, code, detail, hint, more
+        self.headers: dict[str, str] = dict(_HEADERS.get(status, {}))
+
+    def response(self) -> JSONResponse:
+        """Return it for a program."""
+        content: dict[str, Any] = {
+            **self.more,
+            "type": f"urn:council:problem:{self.code}",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.detail.encode("utf-8", "replace").decode(),
+            "code": self.code,
+            "hint": self.hint.encode("utf-8", "replace").decode(),
+        }
+        return JSONResponse(content, self.status, self.headers, MEDIA_TYPE)
+
+
+def of(refusal: errors.Refusal) -> Problem:
+    """Return the problem that a refusal of a service is."""
+    known = next((status for kind, status in _STATUS.items() if isinstance(refusal, kind)), 500)
+    status = _CODES.get(refusal.code, known)
+    return Problem(status, refusal.code, refusal.message, refusal.hint, **refusal.more)
+
+
+def described() -> dict[int | str, dict[str, Any]]:
+    """Return the refusals of all routes for the description of the interface."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {one: {"description": text, "content": content} for one, text in _MEANING.items()}
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        **{key: {"type": "string"} for key in ("type", "title", "detail", "code", "hint")},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+    },
+    "required": ["type", "title", "status", "detail", "code", "hint"],
+}
