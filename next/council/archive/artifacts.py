@@ -7,6 +7,7 @@ are in `art_<64 hex>.meta.json` (document 004).
 from __future__ import annotations
 
 import os
+from _thread import get_ident
 
 from council.kernel import codec, files, shared
 from council.kernel.errors import Invalid, NotFound
@@ -95,7 +96,7 @@ def read(path: str) -> bytes | None:
 
 def put(path: str, data: bytes, replace: bool = False) -> bool:
     """Write a file whole and durably; False where it is there and is not to be replaced."""
-    new = f"{path}.{os.getpid()}.new"
+    new = f"{path}.{os.getpid()}.{get_ident()}.new"
     with files.reported("write", path):
         if (done := shared.put(path, data, replace)) is not None:
             return done

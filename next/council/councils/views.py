@@ -179,14 +179,17 @@ def debate_session(state: State) -> dict[str, Any]:
     head = {"id": ids.cuid(state.conversation_id, millis), "topic": state.topic}
     head |= {"context": state.brief.strip(), "status": now}
     parts = {"rounds": rounds, "votingRound": vote, "synthesis": written}
-    injected = [
-        _given(message=e.text, injectedAt=e.at, round=e.tour, targetAgent=e.target)
-        | {"acknowledgements": sight.acknowledged(state, e)}
-        for e in _said(state, "guidance")
-    ]
+    injected = [injection(state, entry) for entry in _said(state, "guidance")]
     ends = {"createdAt": state.created_at, "completedAt": state.ended_at}
     config = {**bounds, "agents": members}
     return _given(**head, config=config, **parts, **ends, humanInjections=injected)
+
+
+def injection(state: State, entry: Entry) -> dict[str, Any]:
+    """Return guidance as a `HumanInjection`, with those who have acknowledged it."""
+    said = {"message": entry.text, "injectedAt": entry.at, "round": entry.tour}
+    heard = sight.acknowledged(state, entry)
+    return _given(**said, targetAgent=entry.target) | {"acknowledgements": heard}
 
 
 def _given(**fields: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import fcntl
 import os
 import stat
 import time
+from _thread import get_ident
 
 from council.kernel.errors import Invalid, Unexpected
 from council.kernel.ids import digest
@@ -177,7 +178,7 @@ def write(new: str, path: str, data: bytes) -> None:
 
 def replace(path: str, data: bytes, mode: int = 0o644) -> None:
     """Put a file in place of the one with this name, in one step."""
-    beside = f"{path}.{os.getpid()}"
+    beside = f"{path}.{os.getpid()}.{get_ident()}"
     fill(beside, data, mode, durable=False)
     os.rename(beside, path)
 

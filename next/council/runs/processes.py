@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from _thread import allocate_lock
 
 from council.kernel import files
 
 TERM, KILL, PIPE, INT = 15, 9, 13, 2  # `signal` is slow to import
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+_SPAWNING = allocate_lock()  # threads of a server would change each other's descriptors
 
 
 def spawn(
@@ -19,14 +21,15 @@ def spawn(
     It gets three `streams` and the descriptors to `keep`, nothing else that was given to us.
     (`subprocess` would double the start of a run.)
     """
-    for number in map(int, files.names("/dev/fd")):
-        try:
-            os.set_inheritable(number, number < 3 or number in keep)
-        except OSError:
-            continue  # the one by which this folder was read
     actions = [(os.POSIX_SPAWN_DUP2, descriptor, to) for to, descriptor in enumerate(streams)]
     how = {"file_actions": actions, "setsid": True, "setsigdef": (TERM, PIPE, INT)}
-    return os.posix_spawn(program, argv, env, **how)  # type: ignore[arg-type]
+    with _SPAWNING:
+        for number in map(int, files.names("/dev/fd")):
+            try:
+                os.set_inheritable(number, number < 3 or number in keep)
+            except OSError:
+                continue  # the one by which this folder was read
+        return os.posix_spawn(program, argv, env, **how)  # type: ignore[arg-type]
 
 
 def born(pid: int) -> str:

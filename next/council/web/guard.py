@@ -250,11 +250,11 @@ class Guard:
         return response
 
     def _is_open(self, scope: Scope, headers: Headers) -> bool:
-        """Return whether anybody may ask this: static files, and the form that asks for the token."""
+        """Return whether anybody may ask this: static files, and the sign-in form."""
         path, length = scope["path"], int(headers.get("content-length", "0")[:20])
         is_static = path.startswith(STATIC) and scope["method"] in _SAFE and not length
         return (
-            is_static or path == SIGN_IN and length < 4096
+            is_static or (path == SIGN_IN and length < 4096)
         ) and "transfer-encoding" not in headers
 
     async def _body(self, receive: Receive) -> bytes:

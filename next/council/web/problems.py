@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from http import HTTPStatus
 from typing import Any
 
+from fastapi import FastAPI
 from starlette.responses import JSONResponse
 
 from council.kernel import errors
@@ -71,7 +74,25 @@ def described() -> dict[int | str, dict[str, Any]]:
     return {one: {"description": text, "content": content} for one, text in _MEANING.items()}
 
 
-SCHEMA = {
+def description(web: FastAPI, cookie: str) -> dict[str, Any]:
+    """Return the description of the interface, `/openapi.json`; it is made once."""
+    made = FastAPI.openapi(web)
+    if "security" not in made:
+        parts = made["components"]
+        with open(f"{os.path.dirname(__file__)}/debate.json", encoding="utf-8") as file:
+            parts["schemas"] |= {**json.load(file), "Problem": _SCHEMA}
+        parts["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer"},
+            "session": {"type": "apiKey", "in": "cookie", "name": cookie},
+        }
+        made["security"] = [{name: []} for name in parts["securitySchemes"]]
+    return made
+
+
+ABOUT = """Agents and people deliberate, and decide. Each operation does what a command of `council`
+does, and returns the JSON that the command prints; `debates` is the interface of document 003.
+Refusals are problems (RFC 9457) with a `code` for programs and a `hint` for people."""
+_SCHEMA = {
     "type": "object",
     "properties": {
         **{key: {"type": "string"} for key in ("type", "title", "detail", "code", "hint")},

@@ -23,8 +23,8 @@ from starlette.staticfiles import StaticFiles
 import council
 from council.app import App
 from council.kernel import errors, files
-from council.kernel.errors import Invalid, Unexpected, Usage
-from council.web import api, problems
+from council.kernel.errors import Invalid, Usage
+from council.web import api, debates, problems, stream
 from council.web.guard import API, HEAD_BYTES, SIGN_IN, Guard, Sessions
 from council.web.problems import Problem
 
@@ -47,7 +47,7 @@ def create(app: App, sessions: Sessions, port: int, host: str = HOST) -> Guard:
     web = FastAPI(
         title="council",
         version=council.__version__,
-        description=api.ABOUT,
+        description=problems.ABOUT,
         responses=problems.described(),
         lifespan=_life,
         redirect_slashes=False,  # it would lead to http, also behind a proxy
@@ -63,7 +63,7 @@ def create(app: App, sessions: Sessions, port: int, host: str = HOST) -> Guard:
     env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_AGENT", "COUNCIL_NAME")}
     web.state.open = lambda: App(app.root, app.fixed, env)  # a request reads settings anew
     cookie, ours = f"council-{port}", {f"http://{name}:{port}" for name in (*_NAMES, _named(host))}
-    web.openapi = lambda: api.description(web, cookie)  # type: ignore[method-assign]
+    web.openapi = lambda: problems.description(web, cookie)  # type: ignore[method-assign]
     most = 2 * app.settings.max_text_bytes + _SLACK
     guard = Guard(web, sessions, ours | _origins(app), cookie, most, refuse)
 
@@ -74,7 +74,8 @@ def create(app: App, sessions: Sessions, port: int, host: str = HOST) -> Guard:
             raise Problem(401, "unauthorized", "this is not the token of the workspace", hint)
         return guard.signed_in(RedirectResponse("/", 303), sessions.session())
 
-    web.include_router(api.router)
+    for router in (api.router, debates.router, stream.routes(stream.Stream(web.state.open))):
+        web.include_router(router)
     if find_spec("council.web.pages"):
         from council.web import pages  # type: ignore[attr-defined]  # late: it may be missing
 
@@ -133,7 +134,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
     code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "refused")
     problem = Problem(error.status_code, code, str(error.detail))
     if error.status_code == 405:
-        allowed = api.methods(request.app, request.scope)
+        allowed = api.methods(request.app, request.url.path)
         problem.headers["Allow"] = ", ".join(sorted(allowed))
     return refuse(request, problem)
 

@@ -1,0 +1,258 @@
+"""The stream of events: one thread looks at the journals, and feeds all readers.
+
+The id of a message is that of its event, so a reader that comes back says which one it had last and
+gets what followed. If that is no longer kept, a single `reset` tells it to read everything anew.
+Every block has data: some clients hand over an empty message for one that has only an id or a
+comment. So a ping is a comment without a blank line after it, and `ready` carries id and retry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from fastapi import APIRouter, Header, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response, StreamingResponse
+
+from council.councils.row import CONVERSATIONS
+from council.kernel import codec, files, ids, times
+from council.kernel.document import Document
+from council.kernel.errors import Refusal
+from council.kernel.journal import Journal
+from council.kernel.times import timedelta
+from council.observe import events, watch
+from council.web import debates
+from council.web.api import PREFIX, Line, Name, opened
+from council.web.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+
+    from council.app import App
+
+MOST_READERS, MOST_BYTES, AT_ONCE = 500, 4 << 20, 64
+PING_SECONDS, RETRY_MS = 15.0, 1000
+BEFORE = timedelta(hours=1)  # what happened before the first reader came, and is kept
+Last = Annotated[str, Header(alias="Last-Event-ID", max_length=300)]
+
+
+class _Item(NamedTuple):
+    """A message: its id ("" where it has none), its instant, whom it is about, and its bytes."""
+
+    id: str
+    at: str
+    about: tuple[str, ...]
+    data: bytes
+
+
+class _Known(NamedTuple):
+    """What was read of a document."""
+
+    stamp: Any
+    ident: str
+    rev: int
+
+
+class Stream:
+    """What happens in a workspace, for all readers.
+
+    Args:
+        opened: Returns the workspace as it is now.
+    """
+
+    def __init__(self, opened: Callable[[], App]) -> None:
+        self._opened, self._is_first = opened, True
+        self._items, self._begin, self._bytes = deque[_Item](), 0, 0
+        self._known, self._closed = dict[tuple[str, str], _Known](), set[str]()
+        self._moved, self._readers, self._looked = asyncio.Event(), 0, asyncio.Event()
+        self._thread: threading.Thread | None = None
+
+    # --- the readers
+
+    async def join(self, last: str) -> int:
+        """Return from where a new reader reads, -1 if what it missed is not kept.
+
+        Args:
+            last: The id that it had last, "" for a new one.
+
+        Raises:
+            Problem: There are too many readers, or the journals cannot be read.
+        """
+        if self._readers >= MOST_READERS:
+            raise Problem(503, "busy", f"{MOST_READERS} streams are open", "end some of them")
+        if self._thread is None:
+            loop = asyncio.get_running_loop()
+            self._thread = threading.Thread(target=self._watch, args=(loop,), daemon=True)
+            self._thread.start()
+        if not self._readers:
+            self._looked.clear()
+        try:
+            await asyncio.wait_for(self._looked.wait(), 30)
+        except TimeoutError:
+            raise Problem(503, "busy", "the journals are not read yet", "try again") from None
+        end, since = self._begin + len(self._items), last.removeprefix("at ")
+        for at, item in enumerate(self._items, self._begin):
+            if last and item.id == last:
+                return at + 1
+            if since != last and item.at >= since:
+                return at
+        return end if since != last or not last else -1
+
+    async def follow(self, about: str, at: int) -> AsyncIterator[bytes]:
+        """Yield what one reader is sent: of one document by name or id, "" for all."""
+        self._readers += 1
+        try:
+            kind = "ready" if at >= 0 else "reset"
+            yield _block({}, kind, self._last(at), RETRY_MS)
+            at = self._begin + len(self._items) if at < 0 else at
+            while True:
+                moved, sent = self._moved, list[bytes]()
+                if at < self._begin:
+                    at = self._begin + len(self._items)
+                    sent.append(_block({}, "reset", self._last(at)))
+                for item in islice(self._items, at - self._begin, at - self._begin + AT_ONCE):
+                    at += 1
+                    if not about or about in item.about:
+                        sent.append(item.data)
+                if sent:
+                    yield b"".join(sent)
+                elif at == self._begin + len(self._items):
+                    try:
+                        await asyncio.wait_for(moved.wait(), PING_SECONDS)
+                    except TimeoutError:
+                        yield b": ping\n"
+        finally:
+            self._readers -= 1
+
+    def _last(self, at: int) -> str:
+        """Return the id with which a reader that has had all before `at` comes back."""
+        before = at - self._begin if at >= 0 else len(self._items)
+        named = [item.id for item in islice(self._items, before) if item.id]
+        return named[-1] if named else f"at {times.text(self._opened().now)}"
+
+    # --- the thread
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        for _ in watch.changes(f"{self._opened().root}/memory/shared"):
+            if loop.is_closed():
+                return
+            if self._readers or not self._looked.is_set():
+                with suppress(OSError, Refusal, RuntimeError):  # the next look may do better
+                    found = sorted(self._look(self._opened()), key=lambda item: item.at)
+                    self._is_first = False
+                    loop.call_soon_threadsafe(self._add, found)
+
+    def _add(self, found: list[_Item]) -> None:
+        self._items += found
+        self._bytes += sum(len(item.data) for item in found)
+        while self._bytes > MOST_BYTES and len(self._items) > 1:
+            self._bytes -= len(self._items.popleft().data)
+            self._begin += 1
+        self._looked.set()
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    def _look(self, app: App) -> Iterator[_Item]:
+        """Yield what is new in all documents; at first what happened within the hour."""
+        since = times.text(app.now - BEFORE) if self._is_first else ""
+        known = dict(self._known)
+        for kind in app.kinds:
+            for name in kind.names(app):
+                document, key = kind.document(app, name), (kind.name, name)
+                try:
+                    stamp, old = _stamp(document), self._known.get(key)
+                    if old and old.stamp == stamp:
+                        continue
+                    rows = list(events.revisions(kind, document))
+                    is_ours = _is_ours(document)
+                except Refusal:
+                    continue  # damaged, or gone: `status` names the fault
+                ident, rev = rows[-1]["conversationId"], rows[-1]["rev"]
+                if old and old.ident != ident:  # its name was given anew
+                    known[kind.name, old.ident] = old
+                    old = None
+                known[key] = _Known(stamp, ident, rev)
+                new = list(_items(rows, name, old.rev if old else 0, since))
+                yield from new
+                if not (new or is_ours or self._is_first):
+                    data = {"kind": kind.name, "name": name, "conversationId": ident}
+                    yield _Item("", times.text(app.now), (name, ident), _block(data, "changed"))
+        folder, kinds = f"{app.state_folder}/closed", {kind.name: kind for kind in app.kinds}
+        places = {one.ident: (*key, one.rev) for key, one in known.items()}
+        closed = {*files.names(folder)}
+        for ident in closed - self._closed:
+            of, name, rev = places.get(ident, (CONVERSATIONS.name, "", 0))
+            kind = kinds[of]
+            with suppress(Refusal):
+                document = Document(f"{folder}/{ident}", None, kind.module)
+                yield from _items(events.revisions(kind, document), name, rev, since)
+        self._known, self._closed = known, closed
+
+
+def _items(rows: Iterable[dict[str, Any]], name: str, rev: int, since: str) -> Iterator[_Item]:
+    """Yield the events after a revision, from an instant on."""
+    for row in rows:
+        if row["rev"] > rev and row["at"] >= since:
+            for event in events.of(row):
+                about = (name, row["conversationId"])
+                data = _block({"schemaVersion": 1, "name": name, **event}, id=event["eventId"])
+                yield _Item(event["eventId"], row["at"], about, data)
+
+
+def _stamp(document: Document[Any]) -> tuple[Any, ...]:
+    """Return what changes with a document: its newest segment and its page."""
+    with files.reported("read", document.folder):
+        facts = os.stat(document.page) if document.page else None
+        page = (facts.st_ino, facts.st_size, facts.st_mtime_ns) if facts else ()
+        return *Journal(document.folder).stamp(), *page
+
+
+def _is_ours(document: Document[Any]) -> bool:
+    """Return whether the page is what the newest revision says: nobody has edited it."""
+    found = files.read(document.page) if document.page else None
+    return found is None or ids.digest(found[0]) == document.history()[-1].page
+
+
+def _block(data: dict[str, Any], kind: str = "", id: str = "", retry: int = 0) -> bytes:
+    lines = {"event": kind, "id": id, "retry": retry, "data": codec.encoded(data).decode()}
+    return "".join(f"{key}: {one}\n" for key, one in lines.items() if one).encode() + b"\n"
+
+
+def routes(stream: Stream) -> APIRouter:
+    """Return the routes of streams."""
+    router = APIRouter(prefix=PREFIX, tags=["events"])
+
+    async def follow(about: str, last: str) -> Response:
+        at = await stream.join(last)
+        return _EventStream(stream.follow(about, at), headers={"X-Accel-Buffering": "no"})
+
+    @router.get("/events", response_class=_EventStream)
+    async def everything(name: Line = "", last: Line = "", last_event_id: Last = "") -> Response:
+        """Send what happens, as it happens; `name` is the only document that is meant."""
+        return await follow(name, last_event_id or last)
+
+    @router.get("/councils/{name}/events", response_class=_EventStream)
+    @router.get("/rooms/{name}/events", response_class=_EventStream)
+    async def one(name: Name, last: Line = "", last_event_id: Last = "") -> Response:
+        """Send what happens in a conversation or a room, as it happens."""
+        return await follow(name, last_event_id or last)
+
+    @router.get("/debates/{id}/events", response_class=_EventStream)
+    async def debate(
+        request: Request, id: Name, last: Line = "", last_event_id: Last = ""
+    ) -> Response:
+        """Send what happens in a debate, as it happens."""
+        state = await run_in_threadpool(debates.found, opened(request), id)
+        return await follow(state.conversation_id, last_event_id or last)
+
+    return router
+
+
+class _EventStream(StreamingResponse):
+    media_type = "text/event-stream"
