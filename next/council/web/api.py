@@ -12,19 +12,13 @@ from pydantic.alias_generators import to_camel
 
 from council.app import App
 from council.councils import service, views
-from council.kernel.document import Document
+from council.kernel.document import Change, Document
 from council.kernel.errors import Invalid
 from council.observe import status as look
 from council.rooms import service as rooms
 from council.rooms.row import ROOMS
 from council.tasks import service as tasks
 from council.web.problems import Problem
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from council.kernel.document import Change, Event
 
 PREFIX = "/api/council"
 # A text may have lines; a word is on one line. Neither has characters that terminals obey.
@@ -115,33 +109,30 @@ class Message(Shape):
     set: dict[Word, Line] = {}
 
 
-class _Expected(Document[Any]):
-    """A conversation whose next change is meant for one revision."""
-
-    expected: int | None = None
-
-    def change(self, decide: Callable[[Any], list[Event]], **how: Any) -> Change:
-        def checked(state: Any) -> list[Event]:
-            if self.expected is not None and state.rev != self.expected:
-                hint = "read it again, then repeat the request with its new ETag"
-                what = f"{state.name} is at revision {state.rev}"
-                raise Problem(412, "other-revision", what, hint, rev=state.rev)
-            return decide(state)
-
-        return super().change(checked, **how)
-
-
 class _Expecting(App):
-    """The workspace for a request with If-Match; only its first change has to fit."""
+    """The workspace for a request with If-Match; its first change is meant for one revision."""
 
     expected: int | None = None
 
     def conversation(self, name: str) -> Document[Any]:
         """Return an open conversation."""
         found = super().conversation(name)
-        made = _Expected(found.folder, found.page, found._kind, now=self.fixed)
-        made.expected, self.expected = self.expected, None
-        return made
+        change = found.change
+
+        def fitting(state: Any) -> Any:
+            if self.expected not in (None, state.rev):
+                hint = "read it again, then repeat the request with the new ETag"
+                what = f"{state.name} is at revision {state.rev}"
+                raise Problem(412, "other-revision", what, hint, rev=state.rev)
+            return state
+
+        def changed(decide: Any, **how: Any) -> Change:
+            made = change(lambda state: decide(fitting(state)), **how)
+            self.expected = None
+            return made
+
+        found.change = changed  # type: ignore[method-assign]
+        return found
 
 
 def opened(request: Request) -> App:

@@ -2,8 +2,9 @@
 
 The id of a message is that of its event, so a reader that comes back says which one it had last and
 gets what followed. If that is no longer kept, a single `reset` tells it to read everything anew.
-Every block has data: some clients hand over an empty message for one that has only an id or a
-comment. So a ping is a comment without a blank line after it, and `ready` carries id and retry.
+Every block has data: some clients hand over an empty message for one that has only an id, and for
+a comment with a blank line. So `ready` has id and retry, and between blocks a comment line stays
+open, to which each ping adds a character.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Stream:
         self._readers += 1
         try:
             kind = "ready" if at >= 0 else "reset"
-            yield _block({}, kind, self._last(at), RETRY_MS)
+            yield _block({}, kind, self._last(at), RETRY_MS).lstrip()
             at = self._begin + len(self._items) if at < 0 else at
             while True:
                 moved, sent = self._moved, list[bytes]()
@@ -126,7 +127,7 @@ class Stream:
                     try:
                         await asyncio.wait_for(moved.wait(), PING_SECONDS)
                     except TimeoutError:
-                        yield b": ping\n"
+                        yield b":"
         finally:
             self._readers -= 1
 
@@ -221,7 +222,8 @@ def _is_ours(document: Document[Any]) -> bool:
 
 def _block(data: dict[str, Any], kind: str = "", id: str = "", retry: int = 0) -> bytes:
     lines = {"event": kind, "id": id, "retry": retry, "data": codec.encoded(data).decode()}
-    return "".join(f"{key}: {one}\n" for key, one in lines.items() if one).encode() + b"\n"
+    told = "".join(f"{key}: {one}\n" for key, one in lines.items() if one)
+    return f"\n{told}\n:".encode()
 
 
 def routes(stream: Stream) -> APIRouter:
