@@ -197,8 +197,8 @@ def _listener(host: str, port: int) -> socket.socket:
     hint = f"use an address of this machine, such as --host {HOST}"
     try:
         found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
-        family, *_, address = min(found, key=lambda one: one[0])  # IPv4 first
-        listener = socket.socket(family)
+        *how, _, address = min(found, key=lambda one: one[0])  # IPv4 first
+        listener = socket.socket(*how)  # with the protocol, else asyncio leaves Nagle's delay on
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(1024)
