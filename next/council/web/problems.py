@@ -1,4 +1,4 @@
-"""Refusals as RFC 9457 has them: `application/problem+json` with `code` and `hint`."""
+"""Refusals as RFC 9457 has them, and the description of the interface."""
 
 from __future__ import annotations
 
@@ -13,29 +13,39 @@ from starlette.responses import JSONResponse
 from council.kernel import errors
 
 MEDIA_TYPE = "application/problem+json"
-_STATUS = {
+ABOUT = """Agents and people deliberate, and decide. Each operation does what a command of `council`
+does, and returns the JSON that the command prints; `debates` is the interface of document 003.
+Refusals are problems (RFC 9457) with a `code` for programs and a `hint` for people."""
+_KINDS = {
     errors.Usage: 400,
     errors.Invalid: 422,
     errors.Conflict: 409,
     errors.NotFound: 404,
     errors.Refused: 403,
 }
-_CODES = {"over": 409, "closed": 409, "locked": 503, "disk-full": 507}
+_CODES = {"over": 409, "locked": 503, "disk-full": 507}
 _HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 _MEANING: dict[int | str, str] = {
     400: "The request makes no sense as it is.",
     401: "It has neither the token nor a session.",
     403: "The server, a rule of the council or a permission forbids it.",
     404: "It does not exist.",
-    405: "There is no such method here.",
+    405: "This path has no such method.",
     408: "The body took too long.",
     409: "It contradicts what is recorded, or is over.",
     412: "It was meant for another revision.",
     413: "The body is too long.",
     422: "A value cannot be accepted.",
-    431: "Address and headers are too long.",
     503: "Busy; try again.",
     "5XX": "The disk or another server failed.",
+}
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        **{key: {"type": "string"} for key in ("type", "title", "detail", "code", "hint")},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+    },
+    "required": ["type", "title", "status", "detail", "code", "hint"],
 }
 
 
@@ -49,22 +59,20 @@ class Problem(Exception):  # noqa: N818  (a refusal is no error of the program)
 
     def response(self) -> JSONResponse:
         """Return it for a program."""
+        texts = {"title": HTTPStatus(self.status).phrase, "detail": self.detail, "hint": self.hint}
         content: dict[str, Any] = {
             **self.more,
-            "type": f"urn:council:problem:{self.code}",
-            "title": HTTPStatus(self.status).phrase,
-            "status": self.status,
-            "detail": self.detail.encode("utf-8", "replace").decode(),
-            "code": self.code,
-            "hint": self.hint.encode("utf-8", "replace").decode(),
+            **{key: text.encode("utf-8", "replace").decode() for key, text in texts.items()},
+            **{"type": f"urn:council:problem:{self.code}", "code": self.code},
         }
+        content["status"] = self.status
         return JSONResponse(content, self.status, self.headers, MEDIA_TYPE)
 
 
 def of(refusal: errors.Refusal) -> Problem:
     """Return the problem that a refusal of a service is."""
-    known = next((status for kind, status in _STATUS.items() if isinstance(refusal, kind)), 500)
-    status = _CODES.get(refusal.code, known)
+    kind = next((status for kind, status in _KINDS.items() if isinstance(refusal, kind)), 500)
+    status = _CODES.get(refusal.code, kind)
     return Problem(status, refusal.code, refusal.message, refusal.hint, **refusal.more)
 
 
@@ -78,25 +86,10 @@ def description(web: FastAPI, cookie: str) -> dict[str, Any]:
     """Return the description of the interface, `/openapi.json`; it is made once."""
     made = FastAPI.openapi(web)
     if "security" not in made:
-        parts = made["components"]
         with open(f"{os.path.dirname(__file__)}/debate.json", encoding="utf-8") as file:
-            parts["schemas"] |= {**json.load(file), "Problem": _SCHEMA}
-        parts["securitySchemes"] = {
-            "token": {"type": "http", "scheme": "bearer"},
-            "session": {"type": "apiKey", "in": "cookie", "name": cookie},
-        }
-        made["security"] = [{name: []} for name in parts["securitySchemes"]]
+            made["components"]["schemas"] |= {**json.load(file), "Problem": _SCHEMA}
+        token = {"type": "http", "scheme": "bearer"}
+        session = {"type": "apiKey", "in": "cookie", "name": cookie}
+        made["components"]["securitySchemes"] = {"token": token, "session": session}
+        made["security"] = [{"token": []}, {"session": []}]
     return made
-
-
-ABOUT = """Agents and people deliberate, and decide. Each operation does what a command of `council`
-does, and returns the JSON that the command prints; `debates` is the interface of document 003.
-Refusals are problems (RFC 9457) with a `code` for programs and a `hint` for people."""
-_SCHEMA = {
-    "type": "object",
-    "properties": {
-        **{key: {"type": "string"} for key in ("type", "title", "detail", "code", "hint")},
-        "status": {"type": "integer", "minimum": 400, "maximum": 599},
-    },
-    "required": ["type", "title", "status", "detail", "code", "hint"],
-}

@@ -22,7 +22,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
 from council.councils.row import CONVERSATIONS
-from council.kernel import codec, files, ids, times
+from council.kernel import codec, files, times
 from council.kernel.document import Document
 from council.kernel.errors import Refusal
 from council.kernel.journal import Journal
@@ -170,8 +170,9 @@ class Stream:
                     stamp, old = _stamp(document), self._known.get(key)
                     if old and old.stamp == stamp:
                         continue
+                    if old:
+                        document.read()  # takes in what a person typed on the page
                     rows = list(events.revisions(kind, document))
-                    is_ours = _is_ours(document)
                 except Refusal:
                     continue  # damaged, or gone: `status` names the fault
                 ident, rev = rows[-1]["conversationId"], rows[-1]["rev"]
@@ -179,11 +180,7 @@ class Stream:
                     known[kind.name, old.ident] = old
                     old = None
                 known[key] = _Known(stamp, ident, rev)
-                new = list(_items(rows, name, old.rev if old else 0, since))
-                yield from new
-                if not (new or is_ours or self._is_first):
-                    data = {"kind": kind.name, "name": name, "conversationId": ident}
-                    yield _Item("", times.text(app.now), (name, ident), _block(data, "changed"))
+                yield from _items(rows, name, old.rev if old else 0, since)
         folder, kinds = f"{app.state_folder}/closed", {kind.name: kind for kind in app.kinds}
         places = {one.ident: (*key, one.rev) for key, one in known.items()}
         closed = {*files.names(folder)}
@@ -212,12 +209,6 @@ def _stamp(document: Document[Any]) -> tuple[Any, ...]:
         facts = os.stat(document.page) if document.page else None
         page = (facts.st_ino, facts.st_size, facts.st_mtime_ns) if facts else ()
         return *Journal(document.folder).stamp(), *page
-
-
-def _is_ours(document: Document[Any]) -> bool:
-    """Return whether the page is what the newest revision says: nobody has edited it."""
-    found = files.read(document.page) if document.page else None
-    return found is None or ids.digest(found[0]) == document.history()[-1].page
 
 
 def _block(data: dict[str, Any], kind: str = "", id: str = "", retry: int = 0) -> bytes:
