@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, FastAPI, Header, Path, Query, Request
+from fastapi import APIRouter, Body, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
-from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -154,11 +153,6 @@ def checked(app: App, text: str) -> str:
     return text
 
 
-def tagged(content: Any, rev: int) -> Response:
-    """Return JSON with the ETag of a revision."""
-    return JSONResponse(content, headers={"ETag": f'"{rev}"'})
-
-
 @router.get("/status", tags=["workspace"])
 def status(request: Request) -> Any:
     """Return what is open, who owes an answer and what failed."""
@@ -177,7 +171,7 @@ def council(
 ) -> Response:
     """Return a conversation, open or over, with its newest `last` contributions (0: all)."""
     state = service.find(opened(request), name)
-    return tagged(views.shown(state, last), state.rev)
+    return JSONResponse(views.shown(state, last), headers={"ETag": f'"{state.rev}"'})
 
 
 @router.post("/councils/{name}/answers", status_code=201, tags=["councils"])
@@ -243,17 +237,6 @@ def new_room(request: Request, given: NewRoom) -> Any:
     return rooms.create(app, given.mode, given.name, by, given.participants, guide, given.callback)
 
 
-@router.get("/rooms/{name}", tags=["rooms"])
-def room(
-    request: Request, name: Name, last: Annotated[int, Query(ge=0, le=1_000_000)] = 0
-) -> Response:
-    """Return a room with its newest `last` messages (0: all that its page keeps)."""
-    app = opened(request)
-    ident = rooms.named(app, name)
-    state = ROOMS.document(app, ident).read()
-    return tagged(ROOMS.shown(app, ident, state, last)[0], state.rev)
-
-
 @router.post("/rooms/{name}/messages", status_code=201, tags=["rooms"])
 def post(request: Request, name: Name, given: Said, key: Key = "") -> Any:
     """Say something in a room."""
@@ -281,10 +264,3 @@ def message(request: Request, given: Message) -> Any:
         return tasks.send(app, checked(app, given.line), given.as_, given.ctx)
     words = (given.priority, given.complexity, given.ctx, dict(given.set))
     return tasks.request(app, checked(app, given.user), given.caps, *words)
-
-
-def methods(web: FastAPI, path: str) -> set[str]:
-    """Return the methods of all routes of a path."""
-    routes = [one for one in iter_route_contexts(web.routes) if one.methods]
-    there = [one for one in routes if one.path_regex.match(path)]
-    return {method for one in there for method in one.methods or ()}

@@ -1,7 +1,7 @@
 """Lets requests in: under our own names, from our own pages, with the token or a session.
 
-No body is read before its sender is known. Sessions and links are derived from the workspace's
-token, so a session survives a restart; a link opens one session, at the server that printed it.
+No body is read before its sender is known. The cookie of a session is derived from the token of the
+workspace, so it is valid after a restart, and until the token is removed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 import hmac
 import secrets
 import time
-from base64 import urlsafe_b64encode
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, parse_qsl, urlencode
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 API, STATIC, SIGN_IN = "/api/", "/static/", "/sign-in"
 FORM_TOKEN, PERSON = "form_token", "council-person"
-BODY_SECONDS, LINK_SECONDS, SESSION_SECONDS = 30.0, 15 * 60, 30 * 24 * 60 * 60
+BODY_SECONDS, SESSION_SECONDS = 30.0, 30 * 24 * 60 * 60
 _FORM_BYTES, _FIELDS = 4096, 1000  # of the sign-in form; of any form
 _DRAIN_SECONDS, _DRAIN_BYTES = 1.0, 16 << 20
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -46,47 +45,30 @@ _HEADERS = {
 }
 
 
-class Sessions:
-    """Links, sessions and form tokens: words that end with a digest keyed by the token."""
+class Keys:
+    """What the token of a workspace opens: itself, one link a start, the cookie of browsers.
+
+    Attributes:
+        session: The value of the cookie.
+        form: What the forms of our pages contain: no other page knows it.
+        link: Opens a session once, within a quarter of an hour.
+    """
 
     def __init__(self, token: str) -> None:
-        self._token, self._start, self._used = token, secrets.token_urlsafe(9), set[str]()
+        self._token, self.link, self._until = token, secrets.token_urlsafe(18), time.time() + 900
+        self.session, self.form = (
+            hmac.digest(token.encode(), kind, "sha256").hex() for kind in (b"session", b"form")
+        )
 
     def is_token(self, word: str) -> bool:
-        """Return whether a word is the token of the workspace."""
+        """Return whether a word is the token."""
         return _same(word, self._token)
 
-    def link(self) -> str:
-        """Return a word that opens one session."""
-        return self._signed(f"link {self._start}", LINK_SECONDS)
-
-    def session(self, link: str = "") -> str:
-        """Return a new session; for a link, which is used up by that, "" if it is void."""
-        if link and (link in self._used or not self._is_valid(f"link {self._start}", link)):
-            return ""
-        self._used.add(link)
-        return self._signed("session", SESSION_SECONDS)
-
-    def is_session(self, word: str) -> bool:
-        """Return whether a word is a session that is valid now."""
-        return self._is_valid("session", word)
-
-    def form_token(self, session: str) -> str:
-        """Return what the forms of a session contain; "" is the session of the token itself."""
-        return self._digest("form", session)
-
-    def _signed(self, kind: str, seconds: int) -> str:
-        word = f"{secrets.token_urlsafe(9)}.{int(time.time()) + seconds}"
-        return f"{word}.{self._digest(kind, word)}"
-
-    def _is_valid(self, kind: str, signed: str) -> bool:
-        word, _, digest = signed.rpartition(".")
-        is_ours = _same(digest, self._digest(kind, word))
-        return is_ours and time.time() < int(word.rpartition(".")[2])
-
-    def _digest(self, kind: str, word: str) -> str:
-        what = f"{kind}\0{word}".encode("utf-8", "replace")
-        return urlsafe_b64encode(hmac.digest(self._token.encode(), what, "sha256")[:18]).decode()
+    def is_link(self, word: str) -> bool:
+        """Return whether a word is the link, which is used up by that."""
+        is_valid = _same(word, self.link) and time.time() < self._until
+        self._until = 0 if is_valid else self._until
+        return is_valid
 
 
 def _same(word: str, expected: str) -> bool:
@@ -109,13 +91,13 @@ class Guard:
     def __init__(
         self,
         app: ASGIApp,
-        sessions: Sessions,
+        keys: Keys,
         origins: set[str],
         cookie: str,
         most: int,
         refuse: Callable[[Request, Problem], Response],
     ) -> None:
-        self.app, self.sessions, self.cookie, self.most = app, sessions, cookie, most
+        self.app, self.keys, self.cookie, self.most = app, keys, cookie, most
         self.origins, self.refuse = {one.lower() for one in origins}, refuse
         self._hosts = {name for origin in self.origins for name in _hosts(origin)}
 
@@ -163,8 +145,6 @@ class Guard:
         Raises:
             Problem: No sender may ask like that.
         """
-        state = scope.setdefault("state", {})
-        state.update(form_token="", person="")
         if headers.get("host", "").lower() not in self._hosts:
             hint = (
                 'behind a proxy, name its address: [serve] origins = ["https://…"] in council.toml'
@@ -175,38 +155,36 @@ class Guard:
         if int(headers.get("content-length", "0")) > self.most:
             raise self._too_long()
         scheme, _, word = headers.get("authorization", "").partition(" ")
-        if scheme:
-            if scheme.lower() != "bearer" or not self.sessions.is_token(word.strip()):
-                return ""
-            state.update(person=headers.get(PERSON, ""), form_token=self.sessions.form_token(""))
-            if state["person"] and not is_name(state["person"]):
-                raise Problem(400, "malformed", f"{PERSON} is not a name such as anna")
-            return "token"
         # A server at another port can put a cookie of the same name beside ours.
         cookies = [cookie_parser(one) for one in ";".join(headers.getlist("cookie")).split(";")]
-        words = (one.get(self.cookie, "") for one in cookies)
-        if session := next(filter(self.sessions.is_session, words), ""):
-            state["form_token"] = self.sessions.form_token(session)
-        return "cookie" if session else ""
+        if scheme:
+            known = "token" * (scheme.lower() == "bearer" and self.keys.is_token(word.strip()))
+        else:
+            known = "cookie" * any(
+                _same(one.get(self.cookie, ""), self.keys.session) for one in cookies
+            )
+        person = headers.get(PERSON, "") if known == "token" else ""
+        if person and not is_name(person):
+            raise Problem(400, "malformed", f"{PERSON} is not a name such as anna")
+        state = {"form_token": self.keys.form if known else "", "person": person}
+        scope.setdefault("state", {}).update(state)
+        return known
 
     def _opened(self, scope: Scope, known: str) -> Response | None:
         """Return the response to a link: a session, and the address without the link."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         link = dict(query).get("link")
-        if not link or scope["method"] != "GET":
-            return None
-        session = self.sessions.session(link)
-        if not (session or known):
+        if not link or scope["method"] != "GET" or not (known or self.keys.is_link(link)):
             return None
         rest = urlencode([one for one in query if one[0] != "link"])
         path = "/" + scope["path"].lstrip("/")  # `//host` would lead elsewhere
         response = RedirectResponse(path + f"?{rest}" * bool(rest), 303)
-        return self.signed_in(response, session) if session else response
+        return response if known else self.signed_in(response)
 
-    def signed_in(self, response: Response, session: str) -> Response:
+    def signed_in(self, response: Response) -> Response:
         """Return a response that gives a browser its session."""
         how = {"max_age": SESSION_SECONDS, "path": "/", "httponly": True}
-        response.set_cookie(self.cookie, session, samesite="lax", **how)  # type: ignore[arg-type]
+        response.set_cookie(self.cookie, self.keys.session, samesite="lax", **how)  # type: ignore[arg-type]
         return response
 
     def _check_open(self, scope: Scope, headers: Headers, known: str) -> None:
@@ -249,7 +227,7 @@ class Guard:
             with suppress(ValueError):  # too many fields
                 fields = parse_qs(body.decode("latin-1"), max_num_fields=_FIELDS)
                 word = fields.get(FORM_TOKEN, [""])[0]
-        if not _same(word, scope["state"]["form_token"]):
+        if not _same(word, self.keys.form):
             hint = "load the page again, then send the form once more"
             raise Problem(403, "forged", "this did not come from one of our pages", hint)
 

@@ -8,7 +8,7 @@ import os
 import secrets
 import signal
 import socket
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,11 +26,11 @@ from council.app import App
 from council.kernel import errors, files
 from council.kernel.errors import Invalid, Usage
 from council.web import api, debates, problems, stream
-from council.web.guard import API, SIGN_IN, Guard, Sessions
+from council.web.guard import API, SIGN_IN, Guard, Keys
 from council.web.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
 HOST, PORT = "127.0.0.1", 8420
 TOKEN = "web-token"  # a file in `.council`
@@ -40,16 +40,19 @@ _STATIC = f"{os.path.dirname(__file__)}/static"
 _HAS_PAGES = find_spec("council.web.pages") is not None
 
 
-def create(app: App, sessions: Sessions, port: int, host: str = HOST) -> Guard:
+def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     """Return everything that is served, behind its guard."""
-    handlers = {RequestValidationError: _invalid, HTTPException: _unknown, Problem: _refused}
+    handlers: dict[Any, Any] = {
+        RequestValidationError: _invalid,
+        HTTPException: _unknown,
+        Problem: _refused,
+    }
     web = FastAPI(
         title="council",
         version=council.__version__,
         description=problems.ABOUT,
         responses=problems.described(),
         exception_handlers={**handlers, errors.Refusal: _refused},
-        lifespan=_life,
         redirect_slashes=False,  # it would lead to http, also behind a proxy
         docs_url=None,
         redoc_url=None,
@@ -62,14 +65,14 @@ def create(app: App, sessions: Sessions, port: int, host: str = HOST) -> Guard:
     origins = {one.rstrip("/") for one in told if isinstance(one, str)}
     origins |= {f"http://{name}:{port}" for name in (HOST, "localhost", "[::1]", _named(host))}
     most = 2 * app.settings.max_text_bytes + _SLACK
-    guard = Guard(web, sessions, origins, cookie, most, refuse)
+    guard = Guard(web, keys, origins, cookie, most, refuse)
 
     @web.post(SIGN_IN, include_in_schema=False)
     async def sign_in(token: Annotated[str, Form()] = "") -> Response:
-        if not sessions.is_token(token.strip()):
+        if not keys.is_token(token.strip()):
             hint = f"it is in memory/shared/.council/{TOKEN}"
             raise Problem(401, "unauthorized", "this is not the token of the workspace", hint)
-        return guard.signed_in(RedirectResponse("/", 303), sessions.session())
+        return guard.signed_in(RedirectResponse("/", 303))
 
     for router in (api.router, debates.router, stream.routes(stream.Stream(web.state.open))):
         web.include_router(router)
@@ -79,20 +82,6 @@ def create(app: App, sessions: Sessions, port: int, host: str = HOST) -> Guard:
         web.include_router(pages.pages(app))
         web.mount("/static", StaticFiles(directory=_STATIC))
     return guard
-
-
-@asynccontextmanager
-async def _life(_: FastAPI) -> AsyncIterator[None]:
-    """Reap the supervisors that requests start: nobody else waits for them."""
-
-    def reap() -> None:
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-
-    with suppress(ValueError, RuntimeError):  # no signals reach another thread than the first
-        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, reap)
-    yield
 
 
 def refuse(request: Request, problem: Problem) -> Response:
@@ -152,7 +141,7 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.loop.call_later(HEAD_SECONDS, lambda: self.cycle or transport.abort())
+        self.loop.call_later(HEAD_SECONDS, lambda: None if self.cycle else transport.abort())
 
 
 def start(app: App, host: str, port: int | None) -> tuple[dict[str, Any], Callable[[], None]]:
@@ -166,23 +155,31 @@ def start(app: App, host: str, port: int | None) -> tuple[dict[str, Any], Callab
         raise Usage("bad-port", f"no port {wanted!r}", "use 0 to 65535")
     listener = _listener(host or HOST, wanted)
     address, number = listener.getsockname()[:2]
-    name, sessions = _named(host or HOST), Sessions(token_of(app))
+    name, keys = _named(host or HOST), Keys(token_of(app))
     config = uvicorn.Config(
-        create(app, sessions, number, host or HOST), http=_Connection, ws="none", loop="asyncio",
+        create(app, keys, number, host or HOST), http=_Connection, ws="none", loop="asyncio",
         proxy_headers=False, server_header=False, access_log=False, log_level="critical",
         h11_max_incomplete_event_size=HEAD_BYTES, timeout_graceful_shutdown=1,
     )  # fmt: skip
     url = f"http://{HOST if name == '0.0.0.0' else '[::1]' if name == '[::]' else name}:{number}"
-    made = {"url": url, "host": address, "port": number, "link": f"{url}/?link={sessions.link()}"}
+    made = {"url": url, "host": address, "port": number, "link": f"{url}/?link={keys.link}"}
     made["token"] = os.path.relpath(f"{app.state_folder}/{TOKEN}", app.root)
     made["loopback"] = address.startswith("127.") or address == "::1"
 
     def run() -> None:
         gc.set_threshold(10_000)  # commands collect nothing; a server lives long
+        signal.signal(signal.SIGCHLD, _reap)
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run([listener])
 
     return made, run
+
+
+def _reap(*_: object) -> None:
+    """Take the exit code of supervisors that requests started: nobody else waits for them."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _listener(host: str, port: int) -> socket.socket:

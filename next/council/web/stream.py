@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
     from council.app import App
 
-MOST_READERS, MOST_BYTES, AT_ONCE = 500, 4 << 20, 64
+MOST_BYTES, AT_ONCE = 4 << 20, 64
 PING_SECONDS, RETRY_MS = 15.0, 1000
 BEFORE = timedelta(hours=1)  # what happened before the first reader came, and is kept
+SPREAD = timedelta(minutes=1)  # between instants of lines that were written in the other order
 Last = Annotated[str, Header(alias="Last-Event-ID", max_length=300)]
 
 
@@ -69,7 +70,7 @@ class Stream:
 
     def __init__(self, opened: Callable[[], App]) -> None:
         self._opened, self._is_first = opened, True
-        self._items, self._begin, self._bytes = deque[_Item](), 0, 0
+        self._items, self._begin, self._bytes, self._loaded = deque[_Item](), 0, 0, -1
         self._known, self._closed = dict[tuple[str, str], _Known](), set[str]()
         self._moved, self._readers, self._looked = asyncio.Event(), 0, asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -79,14 +80,14 @@ class Stream:
     async def join(self, last: str) -> int:
         """Return from where a new reader reads, -1 if what it missed is not kept.
 
+        One that was last served by another start of the server may get some events again.
+
         Args:
             last: The id that it had last, "" for a new one.
 
         Raises:
-            Problem: There are too many readers, or the journals cannot be read.
+            Problem: The journals cannot be read in time.
         """
-        if self._readers >= MOST_READERS:
-            raise Problem(503, "busy", f"{MOST_READERS} streams are open", "end some of them")
         if self._thread is None:
             loop = asyncio.get_running_loop()
             self._thread = threading.Thread(target=self._watch, args=(loop,), daemon=True)
@@ -99,11 +100,14 @@ class Stream:
             raise Problem(503, "busy", "the journals are not read yet", "try again") from None
         end, since = self._begin + len(self._items), last.removeprefix("at ")
         for at, item in enumerate(self._items, self._begin):
-            if last and item.id == last:
+            if last and item.id == last and at >= self._loaded:
                 return at + 1
-            if since != last and item.at >= since:
-                return at
-        return end if since != last or not last else -1
+            if last and item.id == last:  # read from journals, which have no common order
+                since = times.later(item.at, -SPREAD)
+                break
+        if since == last:
+            return -1 if last else end
+        return next((at for at, one in enumerate(self._items, self._begin) if one.at >= since), end)
 
     async def follow(self, about: str, at: int) -> AsyncIterator[bytes]:
         """Yield what one reader is sent: of one document by name or id, "" for all."""
@@ -151,6 +155,7 @@ class Stream:
 
     def _add(self, found: list[_Item]) -> None:
         self._items += found
+        self._loaded = len(found) if self._loaded < 0 else self._loaded
         self._bytes += sum(len(item.data) for item in found)
         while self._bytes > MOST_BYTES and len(self._items) > 1:
             self._bytes -= len(self._items.popleft().data)
@@ -185,6 +190,8 @@ class Stream:
         places = {one.ident: (*key, one.rev) for key, one in known.items()}
         closed = {*files.names(folder)}
         for ident in closed - self._closed:
+            if since and os.stat(f"{folder}/{ident}").st_mtime < times.instant(since).timestamp():
+                continue
             of, name, rev = places.get(ident, (CONVERSATIONS.name, "", 0))
             kind = kinds[of]
             with suppress(Refusal):
@@ -198,9 +205,9 @@ def _items(rows: Iterable[dict[str, Any]], name: str, rev: int, since: str) -> I
     for row in rows:
         if row["rev"] > rev and row["at"] >= since:
             for event in events.of(row):
-                about = (name, row["conversationId"])
-                data = _block({"schemaVersion": 1, "name": name, **event}, id=event["eventId"])
-                yield _Item(event["eventId"], row["at"], about, data)
+                ident = "".join(event["eventId"].split())  # an adopted page may name any id
+                data = _block({"schemaVersion": 1, "name": name, **event}, id=ident)
+                yield _Item(ident, row["at"], (name, row["conversationId"]), data)
 
 
 def _stamp(document: Document[Any]) -> tuple[Any, ...]:

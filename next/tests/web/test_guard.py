@@ -1,0 +1,105 @@
+"""Who is let in, and what every response carries."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.web.conftest import TOKEN
+
+STATUS = "/api/council/status"
+ROWS = [  # method, path, headers, status, code
+    ("GET", STATUS, {}, 401, "unauthorized"),
+    ("GET", STATUS, {"Authorization": "Bearer x"}, 401, "unauthorized"),
+    ("GET", STATUS, {"Authorization": f"Basic {TOKEN}"}, 401, "unauthorized"),
+    ("GET", STATUS, {"Authorization": f"bearer {TOKEN}"}, 200, ""),
+    ("GET", STATUS, {"Cookie": "council-8420=x"}, 401, "unauthorized"),
+    ("GET", STATUS, {"Host": "evil.example:8420"}, 403, "unknown-host"),
+    ("GET", STATUS, {"Host": "localhost:8421"}, 403, "unknown-host"),
+    ("GET", STATUS, {"Host": "localhost:8420", "Authorization": f"Bearer {TOKEN}"}, 200, ""),
+    ("GET", STATUS, {"Origin": "https://evil.example"}, 403, "foreign-origin"),
+    ("GET", STATUS, {"Origin": "null"}, 403, "foreign-origin"),
+    ("GET", "/openapi.json", {}, 401, "unauthorized"),
+    ("GET", "/sign-in", {"Transfer-Encoding": "chunked"}, 401, "unauthorized"),
+    ("POST", "/api/council/debates", {"Content-Length": "9999999"}, 413, "too-long"),
+    (
+        "GET",
+        STATUS,
+        {"Authorization": f"Bearer {TOKEN}", "Council-Person": "A b"},
+        400,
+        "malformed",
+    ),
+    ("PUT", STATUS, {"Authorization": f"Bearer {TOKEN}"}, 405, "method-not-allowed"),
+    ("GET", "/api/x", {"Authorization": f"Bearer {TOKEN}"}, 404, "not-found"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "headers", "status", "code"), ROWS)
+def test_who_is_let_in(served, method, path, headers, status, code) -> None:
+    got = served.client(**headers).request(method, path)
+    assert got.status_code == status
+    assert got.headers["cache-control"] == "no-store"
+    assert got.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in got.headers["content-security-policy"]
+    if code:
+        assert got.headers["content-type"] == "application/problem+json"
+        assert got.json()["code"] == code
+    if status == 405:
+        assert got.headers["allow"] == "GET"
+
+
+def asked(served, method: str, path: str, query: str = "", **headers: str) -> tuple:
+    """Return status, headers and how often the body was asked for, without a client."""
+    read, sent = [], []
+
+    async def receive() -> dict:
+        read.append(1)
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    told = [(key.encode(), one.encode()) for key, one in headers.items()]
+    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode()}
+    scope["headers"] = [(b"host", b"127.0.0.1:8420"), *told]
+    asyncio.run(served.guard(scope, receive, send))
+    return sent[0]["status"], {k.decode(): v.decode() for k, v in sent[0]["headers"]}, len(read)
+
+
+def test_no_body_of_a_stranger_is_read(served) -> None:
+    status, _, read = asked(served, "POST", "/api/council/debates", expect="100-continue")
+    assert (status, read) == (401, 0)
+
+
+def test_a_link_opens_one_session(served) -> None:
+    link = served.keys.link
+    assert asked(served, "GET", "/", "link=x")[0] == 401
+    status, headers, _ = asked(served, "GET", "//evil.example/", f"link={link}&a=b")
+    assert (status, headers["location"]) == (303, "/evil.example/?a=b")
+    cookie = headers["set-cookie"]
+    assert all(word in cookie for word in ("HttpOnly", "SameSite=lax", "Path=/"))
+    assert served.client(Cookie=cookie.partition(";")[0]).get(STATUS).status_code == 200
+    assert asked(served, "GET", "/", f"link={link}")[0] == 401
+
+
+def test_the_token_signs_a_browser_in(served) -> None:
+    browser = served.client()
+    assert browser.post("/sign-in", data={"token": "wrong"}).status_code == 401
+    assert browser.post("/sign-in", data={"token": TOKEN}).headers["location"] == "/"
+    assert browser.get(STATUS).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/api/council/debates", "/anything"])
+def test_what_a_browser_sends_needs_the_token_of_a_form(served, path) -> None:
+    browser = served.client(Cookie=f"council-8420={served.keys.session}")
+    for data in ({}, {"form_token": "x"}):
+        assert browser.post(path, data=data).json()["code"] == "forged"
+    assert browser.post(path, data={"form_token": served.keys.form}).status_code in (404, 422)
+    assert (
+        browser.post(path, json={}, headers={"X-Form-Token": served.keys.form}).status_code != 403
+    )
+
+
+def test_a_proxy_that_signs_people_in_needs_the_token_of_a_form_too(served) -> None:
+    assert served.program.post("/anything").json()["code"] == "forged"

@@ -1,0 +1,107 @@
+"""The stream of events: what a reader gets, from where on, and the form of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from council.councils import service
+from council.web.stream import Stream
+
+
+def blocks(data: bytes) -> list[dict[str, str]]:
+    """Return the blocks of a stream, each with data."""
+    found = []
+    for block in data.decode().split("\n\n"):
+        lines = [line for line in block.split("\n") if line and line[0] != ":"]
+        if lines:
+            found.append(dict(line.split(": ", 1) for line in lines))
+    return found
+
+
+class Reader:
+    """A reader of a stream."""
+
+    def __init__(self, stream: Stream, about: str = "", last: str = "") -> None:
+        self.stream, self.about, self.last = stream, about, last
+
+    async def read(self, until: str) -> list[dict[str, str]]:
+        """Return the blocks up to one whose data contains a text, then leave."""
+        data, follow = b"", self.stream.follow(self.about, await self.stream.join(self.last))
+        try:
+            async with asyncio.timeout(30):
+                async for piece in follow:
+                    data += piece
+                    if until in data.decode():
+                        break
+        finally:
+            await follow.aclose()
+        return blocks(data)
+
+
+async def readers(stream: Stream, count: int) -> None:
+    """Wait until so many readers follow."""
+    async with asyncio.timeout(30):
+        while stream._readers < count:
+            await asyncio.sleep(0.01)
+
+
+def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
+    served.debate()
+    served.debate(topic="Milk?")
+    app = served.app
+
+    async def play() -> None:
+        stream = Stream(lambda: app)
+        ready = await Reader(stream).read("ready")
+        assert ready[0]["event"] == "ready"
+        assert ready[0]["id"].count(":") == 1  # the newest event there is
+        first = asyncio.create_task(Reader(stream).read("One."))
+        other = asyncio.create_task(Reader(stream, "debate-2").read("Other."))
+        await readers(stream, 2)
+        service.say(app, "debate", "One.", "", "ann")
+        service.say(app, "debate-2", "Other.", "", "ann")
+        got, seen = await first, await other
+        assert all("data" in block for block in got)
+        one = next(block for block in got if "One." in block["data"])
+        event = json.loads(one["data"])
+        assert (event["type"], event["name"], event["eventId"]) == ("guided", "debate", one["id"])
+        assert len(seen) == 2
+        service.say(app, "debate", "Two.", "", "ann")
+        service.steer(app, "debate", "cancel")
+        missed = await Reader(stream, "debate", one["id"]).read('"archived"')
+        told = [json.loads(block["data"]).get("type") for block in missed]
+        assert told[:2] == [None, "guided"]
+        assert "ended" in told
+        expected = [block["id"] for block in missed[1:]]
+        whole = await Reader(stream, "debate", ready[0]["id"]).read('"archived"')
+        assert [block["id"] for block in whole][-len(expected) - 1 :] == [one["id"], *expected]
+        anew = Stream(lambda: app)  # a server that was started again
+        again = await Reader(anew, "debate", one["id"]).read('"archived"')
+        assert [block["id"] for block in again][-len(expected) :] == expected
+        lost = await Reader(stream, "", "no-such-id:1.0").read("}")
+        assert lost[0]["event"] == "reset"
+
+    asyncio.run(play())
+
+
+def test_a_sealed_answer_is_not_on_the_stream_and_a_hand_edit_is(served) -> None:
+    app = served.app
+    opening = service.Opening(topic="Tea?", agents=["ada", "bob"], people=["ada", "bob"])
+    page = service.convene(app, opening)["path"]
+
+    async def play() -> None:
+        stream = Stream(lambda: app)
+        reader = asyncio.create_task(Reader(stream).read("typed by hand"))
+        await readers(stream, 1)
+        stated = service.Stated(status="responded")
+        service.respond(app, "active", "ada", "A secret.", stated)
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(text.replace("## Notes\n", "## Notes\n\ntyped by hand\n"))
+        got = str(await reader)
+        assert "answered" in got
+        assert "secret" not in got
+
+    asyncio.run(play())
