@@ -1,0 +1,76 @@
+"""Text of agents and people as HTML: Markdown without markup of its own, images or odd links."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markupsafe import Markup, escape
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from markdown_it.token import Token
+
+LONGEST = 60_000  # characters that are read as Markdown; a longer text is shown as it is
+_ABOVE = 3  # headings of a text are below those of the page
+_SCHEMES = ("http://", "https://", "mailto:")
+_JOINERS = "\n\t\u200c\u200d"  # of letters and of emoji; other invisible signs are left out
+_SIGNS = frozenset("#*_`[]()<>&\\~|!+=:\t")  # a text without these is only paragraphs
+
+
+def plain(text: str) -> str:
+    """Return a text without control, direction and other invisible characters."""
+    if text.isprintable():
+        return text
+    kept = (c if c.isprintable() or c in _JOINERS else " " for c in text.replace("\r\n", "\n"))
+    return "".join(kept)
+
+
+@lru_cache(maxsize=2000)
+def html(text: str) -> Markup:
+    """Return what somebody said as safe HTML; its headings are `h4` and below."""
+    clean = plain(text.strip())
+    if len(clean) > LONGEST:
+        return Markup("<pre>{}</pre>").format(clean)
+    if not _SIGNS.intersection(clean) and "  " not in clean and "\n-" not in f"\n{clean}":
+        if not any(one[:1].isdigit() for one in clean.split("\n")):
+            return Markup("").join(Markup("<p>{}</p>\n").format(p) for p in clean.split("\n\n"))
+    try:
+        return Markup(plain(_READER.render(clean)))  # a reference such as &#8238; is a sign now
+    except RecursionError:
+        return Markup("<pre>{}</pre>").format(clean)
+
+
+class _Renderer(RendererHTML):
+    def heading_open(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
+        return f"<h{min(int(tokens[at].tag[1]) + _ABOVE, 6)}>"
+
+    def heading_close(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
+        return f"</h{min(int(tokens[at].tag[1]) + _ABOVE, 6)}>\n"
+
+    def link_open(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
+        address = escape(str(tokens[at].attrs["href"]))
+        return f'<a href="{address}" rel="noopener noreferrer nofollow ugc" title="{address}">'
+
+    def image(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+        """Return the words of an image; nothing is loaded."""
+        return str(escape(tokens[at].content or str(tokens[at].attrs["src"])))
+
+    def table_open(self, *_: Any) -> str:
+        return '<div class="scroll" tabindex="0"><table>\n'
+
+    def table_close(self, *_: Any) -> str:
+        return "</table></div>\n"
+
+
+def _reader() -> MarkdownIt:
+    made = MarkdownIt("js-default", {"html": False, "linkify": False}, renderer_cls=_Renderer)
+    made.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]
+    return made
+
+
+_READER = _reader()
