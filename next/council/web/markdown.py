@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
     from markdown_it.token import Token
 
-LONGEST = 60_000  # characters that are read as Markdown; a longer text is shown as it is
+LONGEST, BRACKETS = 60_000, 2000  # of a text that is read as Markdown: `[` takes quadratic time
 _ABOVE = 3  # headings of a text are below those of the page
 _SCHEMES = ("http://", "https://", "mailto:")
 _JOINERS = "\n\t\u200c\u200d"  # of letters and of emoji; other invisible signs are left out
-_SIGNS = frozenset("#*_`[]()<>&\\~|!+=:\t")  # a text without these is only paragraphs
 
 
 def plain(text: str) -> str:
@@ -34,11 +33,8 @@ def plain(text: str) -> str:
 def html(text: str) -> Markup:
     """Return what somebody said as safe HTML; its headings are `h4` and below."""
     clean = plain(text.strip())
-    if len(clean) > LONGEST:
+    if len(clean) > LONGEST or clean.count("[") > BRACKETS:
         return Markup("<pre>{}</pre>").format(clean)
-    if not _SIGNS.intersection(clean) and "  " not in clean and "\n-" not in f"\n{clean}":
-        if not any(one[:1].isdigit() for one in clean.split("\n")):
-            return Markup("").join(Markup("<p>{}</p>\n").format(p) for p in clean.split("\n\n"))
     try:
         return Markup(plain(_READER.render(clean)))  # a reference such as &#8238; is a sign now
     except RecursionError:
@@ -56,7 +52,7 @@ class _Renderer(RendererHTML):
         address = escape(str(tokens[at].attrs["href"]))
         return f'<a href="{address}" rel="noopener noreferrer nofollow ugc" title="{address}">'
 
-    def image(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+    def image(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
         """Return the words of an image; nothing is loaded."""
         return str(escape(tokens[at].content or str(tokens[at].attrs["src"])))
 
