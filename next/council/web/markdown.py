@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST, BRACKETS = 60_000, 2000  # of a text that is read as Markdown: `[` takes quadratic time
-_ABOVE = 3  # headings of a text are below those of the page
 _SCHEMES = ("http://", "https://", "mailto:")
 _JOINERS = "\n\t\u200c\u200d"  # of letters and of emoji; other invisible signs are left out
 
@@ -30,23 +29,23 @@ def plain(text: str) -> str:
 
 
 @lru_cache(maxsize=2000)
-def html(text: str) -> Markup:
-    """Return what somebody said as safe HTML; its headings are `h4` and below."""
+def html(text: str, above: int = 3) -> Markup:
+    """Return a text as safe HTML; its headings are below so many levels of the page."""
     clean = plain(text.strip())
     if len(clean) > LONGEST or clean.count("[") > BRACKETS:
         return Markup("<pre>{}</pre>").format(clean)
     try:
-        return Markup(plain(_READER.render(clean)))  # a reference such as &#8238; is a sign now
+        return Markup(plain(_READER.render(clean, {"above": above})))  # a reference such as &#8238; is a sign now
     except RecursionError:
         return Markup("<pre>{}</pre>").format(clean)
 
 
 class _Renderer(RendererHTML):
-    def heading_open(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
-        return f"<h{min(int(tokens[at].tag[1]) + _ABOVE, 6)}>"
+    def heading_open(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
+        return f"<h{min(int(tokens[at].tag[1]) + env['above'], 6)}>"
 
-    def heading_close(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
-        return f"</h{min(int(tokens[at].tag[1]) + _ABOVE, 6)}>\n"
+    def heading_close(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
+        return f"</h{min(int(tokens[at].tag[1]) + env['above'], 6)}>\n"
 
     def link_open(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
         address = escape(str(tokens[at].attrs["href"]))
