@@ -54,6 +54,11 @@ def conversation(app: App, name: str) -> Made:
     except Refusal as error:
         way = [status.broken(name, error)]
         return _made("conversation", name, name, status="broken", hindrances=way)
+    return explained(app, name, state)
+
+
+def explained(app: App, name: str, state: model.State) -> Made:
+    """Return the explanation of a conversation from its state."""
     way = list(status.problems(app, state, starting.registry_of(app)))
     if state.paused_at:
         way.append(problem(name, "paused", at=state.paused_at))

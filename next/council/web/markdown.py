@@ -35,7 +35,9 @@ def html(text: str, above: int = 3) -> Markup:
     if len(clean) > LONGEST or clean.count("[") > BRACKETS:
         return Markup("<pre>{}</pre>").format(clean)
     try:
-        return Markup(plain(_READER.render(clean, {"above": above})))  # a reference such as &#8238; is a sign now
+        return Markup(
+            plain(_READER.render(clean, {"above": above}))
+        )  # a reference such as &#8238; is a sign now
     except RecursionError:
         return Markup("<pre>{}</pre>").format(clean)
 

@@ -220,7 +220,7 @@ def home(asked: Asked) -> Values:
 def council(asked: Asked) -> Values:
     """Show a council: live while it runs, the decision first when it has ended."""
     state = service.find(asked.app, asked.at["name"])
-    made = portrait(asked.app, state, asked.word("as") or asked.at["as"])
+    made = portrait(asked.app, state, asked.word("as") or asked.at["as"], "all" in asked.at)
     made["path"] = state.name if made["open"] else state.conversation_id
     events = f"/api/council/councils/{quote(state.name)}/events" * made["open"]
     return {"c": made, "events": events}

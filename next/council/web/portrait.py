@@ -6,7 +6,6 @@ from council.councils import model as m
 from council.councils import rules, sight, views, words
 from council.councils.evolution import waiting
 from council.councils.model import Entry, Round, State, Tally
-from council.councils.positions import same
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import explain, status
@@ -14,7 +13,7 @@ from council.observe import explain, status
 if TYPE_CHECKING:
     from council.app import App
 
-HUES = 8
+HUES, ENTRIES = 8, 30  # colours of avatars; answers on the page where there are many
 _LABELS = {m.VOTE: "Vote", m.SYNTHESIZE: "Synthesis"}
 Shown = dict[str, Any]
 
@@ -47,8 +46,11 @@ def glance(app: App, state: State) -> Shown:
             "label": label(state.round())}  # fmt: skip
 
 
-def portrait(app: App, state: State, as_: str = "") -> Shown:
-    """Return all that the page of a council shows; `as_` is for whom it offers an answer."""
+def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown:
+    """Return what the page of a council shows, with all that was said or only the last of it.
+
+    `as_` is for whom it offers an answer.
+    """
     tally, who, is_open = sight.tally(state), Faces(state.participants), not state.ended_at
     said = [e for e in state.entries if not state.is_sealed(e)]
     people, asked = _people(app, state, tally, who), rules.asked(state) if is_open else []
@@ -70,11 +72,21 @@ def portrait(app: App, state: State, as_: str = "") -> Shown:
         "acknowledged": lambda entry: sight.acknowledged(state, entry),
         "sealed": [e.agent for e in state.entries if state.is_sealed(e)],
         "questions": [one for one in questions if one[1] not in state.participants],
-        "why": explain.conversation(app, state.name) if is_open else {},
+        "why": explain.explained(app, state.name, state) if is_open else {},
         "synthesis": next((e for e in said[::-1] if e.kind == "synthesis" and not e.late), None),
         "came": views.decision(state) if signing or not is_open else None,
-        "form": sight.form(state, hands[0]) if hands else None,
+        "shown": _shown(state, said, all_),
+        "needs": sight.needs(state, hands[0]) if hands else [],
     }
+
+
+def _shown(state: State, said: list[Entry], all_: bool) -> list[int]:
+    """Return the rounds whose answers are on the page: the newest ones up to `ENTRIES`."""
+    tours, count = list[int](), 0
+    for one in state.rounds[::-1]:
+        count += sum(entry.tour == one.tour for entry in said)
+        tours += [one.tour] if all_ or count <= ENTRIES or not tours else []
+    return tours
 
 
 def meter(state: State, tally: Tally, who: Faces) -> Shown:
@@ -129,9 +141,8 @@ def _people(app: App, state: State, tally: Tally, who: Faces) -> list[Shown]:
 def _differ(before: Entry, last: Entry) -> bool:
     """Return whether a member of a council agrees since its last answer, or says another thing."""
     old, new = before.heard.position, last.heard.position
-    return last.status == m.AGREED != before.status or bool(
-        old and new and same(new, [old]) is None
-    )
+    is_new = old and new and not last.heard.unchanged and old.casefold() != new.casefold()
+    return last.status == m.AGREED != before.status or bool(is_new)
 
 
 def _move(entry: Entry, tour: str, holders: list[str]) -> Shown:
@@ -139,7 +150,8 @@ def _move(entry: Entry, tour: str, holders: list[str]) -> Shown:
     said = {p: s.comment for p, s in entry.heard.stances.items() if s.word == "agree"}
     by = [peer for peer in said if peer in holders]
     why = next((said[peer] for peer in by if said[peer]), "") or _begin(entry.heard.reasoning)
-    return {"by": by[:3], "why": why, "round": tour, "anchor": entry.id, "status": entry.status}
+    return {"by": by[:3], "why": why, "round": tour, "anchor": entry.id, "tour": entry.tour,
+            "status": entry.status}  # fmt: skip
 
 
 def _doing(state: State, row: Shown, agent: str) -> Shown:
