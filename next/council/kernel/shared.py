@@ -16,7 +16,8 @@ from council.kernel.record import Any
 # Folders whose files every machine has; other folders belong to their machine.
 FOLDERS = ["memory/shared/artifacts", "memory/shared/briefs", "conseils"]
 FOLDERS += ["memory/shared/discussion-summary"]
-_STATE, _PLACES = "memory/shared/.council", 1000  # of a machine: more than any `max_runs`
+_STATE = "memory/shared/.council"
+PLACES = 1000  # of a machine: more than any `max_runs`
 
 
 def engine(state: str) -> Any:
@@ -92,4 +93,4 @@ def erase(root: str, paths: list[str]) -> None:
 
 def first_place(state: str) -> int:
     """Return the number of the first place for runs of this machine: no two machines share one."""
-    return int(facts(state).get("machine", 0)) * _PLACES if os.path.exists(f"{state}/engine") else 0
+    return int(facts(state).get("machine", 0)) * PLACES if os.path.exists(f"{state}/engine") else 0

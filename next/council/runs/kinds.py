@@ -143,7 +143,8 @@ class KindRow:
 
     def logged(self, event: Event) -> str:
         """Return an event as one line of `log`."""
-        keys = "author agent fromAgentId toAgentId code status reason mode timeoutAt file why"
+        keys = "author agent fromAgentId toAgentId code status reason mode file why"
         words = [str(event[key]) for key in keys.split() if event.get(key)]
+        words += [f"until {until}"] if (until := event.get("timeoutAt")) else []
         words += [cut(str(event[key]), 60) for key in ("content", "message") if event.get(key)]
         return ": ".join(filter(None, (event["type"], ", ".join(words))))

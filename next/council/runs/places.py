@@ -59,7 +59,7 @@ def take(folder: str, most: int) -> Place | None:
 
 def is_here(folder: str, number: int) -> bool:
     """Return whether a place is of this machine; of another one only the run's lease is known."""
-    return os.path.exists(f"{folder}/{number}")
+    return 0 <= number - shared.first_place(os.path.dirname(folder)) < shared.PLACES
 
 
 def held(folder: str) -> dict[str, int]:

@@ -77,7 +77,7 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     for router in (api.router, debates.router, stream.routes(stream.Stream(web.state.open))):
         web.include_router(router)
     if _HAS_PAGES:
-        from council.web import pages  # type: ignore[attr-defined]  # late: it may be missing
+        from council.web import pages  # late: it may be missing
 
         web.include_router(pages.pages(app))
         web.mount("/static", StaticFiles(directory=_STATIC))
@@ -89,7 +89,7 @@ def refuse(request: Request, problem: Problem) -> Response:
     is_browser = "text/html" in request.headers.get("accept", "")
     if not is_browser or not _HAS_PAGES or request.url.path.startswith(API):
         return problem.response()
-    from council.web import pages  # type: ignore[attr-defined]  # late: as above
+    from council.web import pages  # late: as above
 
     response: Response = pages.refused(request, problem)
     response.headers.update(problem.headers)

@@ -182,7 +182,8 @@ def test_files_reach_all_machines(machines):
     assert len({os.path.basename(path) for path in paths}) == 1
     minutes.rate(paths[1], 4, "ann")
     shared.fetch(machines.states[0])
-    assert "ratings: ann 4" in open(paths[0]).read()
+    with open(paths[0]) as file:
+        assert "ratings: ann 4" in file.read()
     assert not artifacts.put(paths[0], b"other")
 
 
