@@ -6,6 +6,7 @@ A watch on a folder that is replaced falls silent, so nobody relies on it alone.
 from __future__ import annotations
 
 import threading
+import warnings
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
@@ -27,6 +28,8 @@ def changes(folder: str, seconds: float = 1.0) -> Iterator[None]:
             if event.event_type in _WRITES and not event.is_directory:
                 changed.set()
 
+    # It warns of each folder that was moved inside the watched one (watchdog 7.1).
+    warnings.filterwarnings("ignore", module="watchdog")
     observer = Observer()
     try:
         observer.schedule(Handler(), folder, recursive=True)

@@ -196,6 +196,7 @@ class Stream:
             kind = kinds[of]
             with suppress(Refusal):
                 document = Document(f"{folder}/{ident}", None, kind.module)
+                name = name or document.peek().name
                 yield from _items(events.revisions(kind, document), name, rev, since)
         self._known, self._closed = known, closed
 
