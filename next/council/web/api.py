@@ -23,7 +23,8 @@ PREFIX = "/api/council"
 # A text may have lines; a word is on one line. Neither has characters that terminals obey.
 _TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
 _WORD, _SOME_WORD = r"^[^\x00-\x1f\x7f]*$", r"^[^\x00-\x1f\x7f]+$"
-Text = Annotated[str, Field(min_length=1, pattern=_TEXT)]
+Text = Annotated[str, Field(pattern=_TEXT)]
+SomeText = Annotated[str, Field(min_length=1, pattern=_TEXT)]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=_SOME_WORD)]
 Words = Annotated[list[Word], Field(max_length=100)]
 Line = Annotated[str, Field(max_length=1000, pattern=_WORD)]
@@ -40,17 +41,19 @@ router = APIRouter(prefix=PREFIX)
 
 
 class Shape(BaseModel):
-    """A body; its keys are camelCase and strict."""
+    """A body: its keys in camelCase, `as` for `as_`, and no others."""
 
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, strict=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, alias_generator=lambda name: to_camel(name.rstrip("_"))
+    )
 
 
 class Answer(Shape):
     """An answer of an agent or a person; without `text` the other fields are the answer."""
 
-    as_: Annotated[Word, Field(alias="as")]
-    text: Annotated[str, Field(pattern=_TEXT)] = ""
-    position: Annotated[str, Field(pattern=_TEXT)] = ""
+    as_: Word
+    text: Text = ""
+    position: Text = ""
     choice: Line = ""
     confidence: Annotated[int, Field(ge=1, le=5)] | None = None
     stances: Annotated[list[Line], Field(max_length=100)] | dict[str, Line] = []
@@ -66,7 +69,7 @@ class Answer(Shape):
 class Injection(Shape):
     """What a person says to a conversation, or to one of its participants."""
 
-    message: Text
+    message: SomeText
     target_agent: Word | None = None
 
 
@@ -82,25 +85,25 @@ class NewRoom(Shape):
     name: Word
     mode: Literal["chat", "report", "work", "discussion"]
     participants: Words = []
-    guide: Annotated[str, Field(pattern=_TEXT)] = ""
+    guide: Text = ""
     callback: Line = ""
-    as_: Annotated[Line, Field(alias="as")] = ""
+    as_: Line = ""
 
 
 class Said(Shape):
     """A message for a room, from a person or from the agent `as`."""
 
-    text: Text
+    text: SomeText
     key: Line = ""
-    as_: Annotated[Line, Field(alias="as")] = ""
+    as_: Line = ""
 
 
 class Message(Shape):
     """A line of document 002, or what a `user` asks the orchestrator for."""
 
-    line: Annotated[str, Field(pattern=_TEXT)] = ""
-    user: Annotated[str, Field(pattern=_TEXT)] = ""
-    as_: Annotated[Line, Field(alias="as")] = ""
+    line: Text = ""
+    user: Text = ""
+    as_: Line = ""
     ctx: Line = ""
     caps: Words = []
     priority: Literal["", "P0", "P1", "P2"] = ""
@@ -108,8 +111,12 @@ class Message(Shape):
     set: dict[Word, Line] = {}
 
 
-class _Expecting(App):
-    """The workspace for a request with If-Match; its first change is meant for one revision."""
+class Asked(App):
+    """The workspace for one request.
+
+    Attributes:
+        expected: The revision that the next change of a conversation is meant for, None for any.
+    """
 
     expected: int | None = None
 
@@ -118,25 +125,30 @@ class _Expecting(App):
         found = super().conversation(name)
         change = found.change
 
-        def fitting(state: Any) -> Any:
-            if self.expected not in (None, state.rev):
-                hint = "read it again, then repeat the request with the new ETag"
-                what = f"{state.name} is at revision {state.rev}"
-                raise Problem(412, "other-revision", what, hint, rev=state.rev)
-            return state
-
         def changed(decide: Any, **how: Any) -> Change:
-            made = change(lambda state: decide(fitting(state)), **how)
+            made = change(lambda state: decide(self._fitting(state)), **{"via": "http", **how})
             self.expected = None
             return made
 
         found.change = changed  # type: ignore[method-assign]
         return found
 
+    def _fitting(self, state: Any) -> Any:
+        if self.expected not in (None, state.rev):
+            hint = "read it again, then repeat the request with the new ETag"
+            what = f"{state.name} is at revision {state.rev}"
+            raise Problem(412, "other-revision", what, hint, rev=state.rev)
+        return state
 
-def opened(request: Request) -> App:
-    """Return the workspace as it is now, for one request."""
-    app: App = request.app.state.open()
+
+def opened(request: Request, match: str = "") -> Asked:
+    """Return the workspace for a request; `match` is the ETag that its change is meant for.
+
+    A proxy that compresses makes an ETag weak; the revision is the same.
+    """
+    app: Asked = request.app.state.open()
+    if (word := match.strip().removeprefix("W/").strip('"')) not in ("", "*"):
+        app.expected = int(word) if word.isdecimal() and len(word) < 16 else -1
     return app
 
 
@@ -194,31 +206,15 @@ def answer(request: Request, name: Name, given: Answer, key: Key = "") -> Any:
 @router.post("/councils/{name}/inject", status_code=202, tags=["councils"])
 def inject(request: Request, name: Name, given: Injection, key: Key = "", match: Match = "") -> Any:
     """Tell the participants something, or one of them."""
-    app, to = _expecting(request, match), given.target_agent or ""
+    app, to = opened(request, match), given.target_agent or ""
     return service.say(app, app.find(name), checked(app, given.message), to, person(request), key)
 
 
 @router.post("/councils/{name}/stop", tags=["councils"])
 def stop(request: Request, name: Name, given: Stop | None = None, match: Match = "") -> Any:
     """End the rounds: the vote or the synthesis comes next, or the minutes."""
-    app = _expecting(request, match)
-    return service.steer(
-        app, app.find(name), "stop", by=person(request), now=bool(given and given.now)
-    )
-
-
-def _expecting(request: Request, match: str) -> App:
-    """Return the workspace for a change that is meant for the revision of an ETag.
-
-    A proxy that compresses makes an ETag weak; the revision is the same.
-    """
-    plain = opened(request)
-    word = match.strip().removeprefix("W/").strip('"')
-    if word in ("", "*"):
-        return plain
-    app = _Expecting(plain.root, plain.fixed, plain.env)
-    app.expected = int(word) if word.isdecimal() and len(word) < 16 else -1
-    return app
+    app, now = opened(request, match), bool(given and given.now)
+    return service.steer(app, app.find(name), "stop", by=person(request), now=now)
 
 
 @router.get("/rooms", tags=["rooms"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import count, islice
+import os
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -16,7 +17,8 @@ from council.councils import service, views
 from council.councils.model import State
 from council.kernel import ids
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal
-from council.web.api import PREFIX, Injection, Key, Name, Shape, Text, Word, checked, opened, person
+from council.web import api
+from council.web.api import Injection, Key, Name, Shape, Text, Word, opened, person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 DELIBERATION = "deliberation"
 Status = Literal["active", "voting", "synthesizing", "complete", "cancelled"]
-router = APIRouter(prefix=f"{PREFIX}/debates", tags=["debates"])
+router = APIRouter(prefix=f"{api.PREFIX}/debates", tags=["debates"])
 
 
 class Agent(Shape):
@@ -47,8 +49,8 @@ class Config(Shape):
 class Debate(Shape):
     """A debate to start."""
 
-    topic: Annotated[Text, Field(max_length=300, examples=["Tabs or spaces?"])]
-    context: Annotated[Text, Field(min_length=0)] | None = None
+    topic: Annotated[api.SomeText, Field(max_length=300, examples=["Tabs or spaces?"])]
+    context: Text | None = None
     config: Config | None = None
 
 
@@ -68,7 +70,7 @@ def told(shape: str, status: int = 200, *, many: bool = False) -> dict[str, Any]
 def start(request: Request, given: Debate, key: Key = "") -> Response:
     """Start a debate; its first agents are woken at once."""
     app, config = opened(request), given.config or Config()
-    topic, brief = " ".join(given.topic.split()), checked(app, given.context or "").strip()
+    topic, brief = " ".join(given.topic.split()), api.checked(app, given.context or "").strip()
     if not topic:
         raise Invalid("no-topic", "there is no question", "give a topic")
     roles = {
@@ -81,21 +83,16 @@ def start(request: Request, given: Debate, key: Key = "") -> Response:
         agents=[one.agent_id for one in config.agents or []],
         config={"max_rounds": config.max_rounds, "threshold": config.consensus_threshold},
     )  # fmt: skip
-    if key:
-        own = f"debate-{ids.digest(f'{request.state.person} {key}')[:12]}"
-        state = next(_named(app, own), None) or _convened(app, asked.copy(name=own))
-        if (state.topic, state.brief.strip()) != (topic, brief):
-            raise Invalid("key", "this Idempotency-Key belongs to another debate", "use another")
-    else:
-        names = ("debate" if number == 1 else f"debate-{number}" for number in count(1))
-        free = next(name for name in names if not app.is_open(name))
-        state = _convened(app, asked.copy(name=free))
+    word = ids.digest(f"{request.state.person} {key}") if key else os.urandom(4).hex()
+    asked.name = f"debate-{word[:8]}"
+    state = next(_named(app, asked.name), None) if key else None
+    if state is None:
+        ident = service.convene(app, asked)["conversationId"]
+        state = service.find(app, ident)
+    elif (state.topic, state.brief.strip()) != (topic, brief):
+        raise Invalid("key", "this Idempotency-Key belongs to another debate", "use another")
     made = views.debate_session(state)
-    return JSONResponse(made, 201, {"Location": f"{PREFIX}/debates/{made['id']}"})
-
-
-def _convened(app: App, asked: service.Opening) -> State:
-    return service.find(app, str(service.convene(app, asked)["conversationId"]))
+    return JSONResponse(made, 201, {"Location": f"{api.PREFIX}/debates/{made['id']}"})
 
 
 @router.get("", **told("DebateSession", many=True))
@@ -119,7 +116,7 @@ def show(request: Request, id: Name) -> Any:
 def inject(request: Request, id: Name, given: Injection, key: Key = "") -> Any:
     """Say something that agents read in their next prompt, and have to acknowledge."""
     app, to = opened(request), given.target_agent or ""
-    state, text = _open(app, id), checked(app, given.message)
+    state, text = _open(app, id), api.checked(app, given.message)
     service.say(app, state.name, text, to, person(request), key)
     now = service.find(app, state.conversation_id)
     ours = [e for e in now.entries if (e.kind, e.target) == ("guidance", to) and e.text == text]
@@ -143,7 +140,7 @@ def found(app: App, ident: str) -> State:
     """
     state = next(_named(app, ident), None)
     if state is None:
-        raise NotFound("not-found", f"no debate {ident[:80]!r}", f"see: GET {PREFIX}/debates")
+        raise NotFound("not-found", f"no debate {ident[:80]!r}", f"see: GET {api.PREFIX}/debates")
     return state
 
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 API, STATIC, SIGN_IN = "/api/", "/static/", "/sign-in"
 FORM_TOKEN, PERSON = "form_token", "council-person"
-BODY_SECONDS, SESSION_SECONDS = 30.0, 30 * 24 * 60 * 60
+SESSION_SECONDS = 30 * 24 * 60 * 60
 _FORM_BYTES, _FIELDS = 4096, 1000  # of the sign-in form; of any form
-_DRAIN_SECONDS, _DRAIN_BYTES = 1.0, 16 << 20
+_DRAIN_SECONDS, _DRAIN_PIECES = 1.0, 256  # of up to 64 KiB
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {
     "content-security-policy": (
@@ -120,7 +120,12 @@ class Guard:
             if link := self._opened(scope, known):
                 await link(scope, receive, sent)
                 return
-            self._check_open(scope, headers, known)
+            if not known and not _is_open(scope, headers):
+                what = "this needs the token of the workspace, or a session"
+                hint = (
+                    "send Authorization: Bearer TOKEN, or open the link that council serve prints"
+                )
+                raise Problem(401, "unauthorized", what, hint)
             body = await self._body(receive)
             self._check_form(scope, headers, body, known)
         except Problem as problem:
@@ -187,31 +192,17 @@ class Guard:
         response.set_cookie(self.cookie, self.keys.session, samesite="lax", **how)  # type: ignore[arg-type]
         return response
 
-    def _check_open(self, scope: Scope, headers: Headers, known: str) -> None:
-        """Refuse a stranger, but for static files and the form that takes the token."""
-        is_static = scope["method"] in _SAFE and scope["path"].startswith(STATIC)
-        length = int(headers.get("content-length", "0"))
-        is_small = length < _FORM_BYTES and "transfer-encoding" not in headers
-        if not (known or (is_small and (is_static or scope["path"] == SIGN_IN))):
-            what = "this needs the token of the workspace, or a session"
-            hint = "send Authorization: Bearer TOKEN, or open the link that council serve prints"
-            raise Problem(401, "unauthorized", what, hint)
-
     async def _body(self, receive: Receive) -> bytes:
-        body = bytearray()
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                while True:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise Problem(400, "malformed", "the body was cut off")
-                    body += message.get("body", b"")
-                    if len(body) > self.most:
-                        raise self._too_long()
-                    if not message.get("more_body"):
-                        return bytes(body)
-        except TimeoutError:
-            raise Problem(408, "too-slow", f"the body took over {BODY_SECONDS:.0f} s") from None
+        body, is_more = bytearray(), True
+        while is_more:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise Problem(400, "malformed", "the body was cut off")
+            body += message.get("body", b"")
+            if len(body) > self.most:
+                raise self._too_long()
+            is_more = message.get("more_body", False)
+        return bytes(body)
 
     def _check_form(self, scope: Scope, headers: Headers, body: bytes, known: str) -> None:
         """Refuse what a foreign page may have made a browser send.
@@ -235,6 +226,14 @@ class Guard:
         return Problem(413, "too-long", f"the body exceeds {self.most} bytes", "send less at once")
 
 
+def _is_open(scope: Scope, headers: Headers) -> bool:
+    """Return whether a stranger may ask this: static files, and the form that takes the token."""
+    is_static = scope["method"] in _SAFE and scope["path"].startswith(STATIC)
+    is_small = int(headers.get("content-length", "0")) < _FORM_BYTES
+    is_small = is_small and "transfer-encoding" not in headers
+    return is_small and (is_static or scope["path"] == SIGN_IN)
+
+
 def _hosts(origin: str) -> list[str]:
     """Return the values of `Host` for an origin; the default port may be left out or given."""
     scheme, _, name = origin.partition("://")
@@ -244,11 +243,8 @@ def _hosts(origin: str) -> list[str]:
 
 async def _drain(receive: Receive) -> None:
     """Drop what still comes, within bounds: some clients read no answer before they sent all."""
-    left = _DRAIN_BYTES
     with suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_SECONDS):
-            while left > 0:
-                message = await receive()
-                left -= len(message.get("body", b""))
-                if not message.get("more_body"):
+            for _ in range(_DRAIN_PIECES):
+                if not (await receive()).get("more_body"):
                     return

@@ -31,7 +31,6 @@ _MEANING: dict[int | str, str] = {
     403: "The server, a rule of the council or a permission forbids it.",
     404: "It does not exist.",
     405: "This path has no such method.",
-    408: "The body took too long.",
     409: "It contradicts what is recorded, or is over.",
     412: "It was meant for another revision.",
     413: "The body is too long.",

@@ -8,7 +8,9 @@ import os
 import secrets
 import signal
 import socket
+import traceback
 from contextlib import suppress
+from http import HTTPStatus
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +24,6 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import council
-from council.app import App
 from council.kernel import errors, files
 from council.kernel.errors import Invalid, Usage
 from council.web import api, debates, problems, stream
@@ -31,6 +32,8 @@ from council.web.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from council.app import App
 
 HOST, PORT = "127.0.0.1", 8420
 TOKEN = "web-token"  # a file in `.council`
@@ -52,13 +55,13 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
         version=council.__version__,
         description=problems.ABOUT,
         responses=problems.described(),
-        exception_handlers={**handlers, errors.Refusal: _refused},
+        exception_handlers={**handlers, errors.Refusal: _refused, Exception: _unexpected},
         redirect_slashes=False,  # it would lead to http, also behind a proxy
         docs_url=None,
         redoc_url=None,
     )
     env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_AGENT", "COUNCIL_NAME")}
-    web.state.open = lambda: App(app.root, app.fixed, env)  # each request reads settings anew
+    web.state.open = lambda: api.Asked(app.root, app.fixed, env)  # each request reads settings anew
     cookie = f"council-{port}"
     web.openapi = lambda: problems.description(web, cookie)  # type: ignore[method-assign]
     told = app.settings.tables.get("serve", {}).get("origins", [])
@@ -100,6 +103,15 @@ async def _refused(request: Request, error: Any) -> Response:
     return refuse(request, error if isinstance(error, Problem) else problems.of(error))
 
 
+async def _unexpected(request: Request, error: Exception) -> Response:
+    """Keep the details of an error of our own where commands keep them."""
+    path = f"{request.app.state.open().state_folder}/errors.log"
+    with suppress(OSError), open(path, "a", encoding="utf-8", errors="replace") as file:
+        traceback.print_exception(error, file=file)
+    what = f"unexpected error: {type(error).__name__}"
+    return refuse(request, Problem(500, "unexpected", what, f"the details are in {path}"))
+
+
 async def _invalid(request: Request, error: Any) -> Response:
     faults = [
         f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()
@@ -108,7 +120,7 @@ async def _invalid(request: Request, error: Any) -> Response:
 
 
 async def _unknown(request: Request, error: Any) -> Response:
-    code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "refused")
+    code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
     problem = Problem(error.status_code, code, str(error.detail))
     if error.status_code == 405:  # of all routes of this path; Starlette names those of one
         routes = [one for one in iter_route_contexts(request.app.routes) if one.methods]

@@ -45,20 +45,12 @@ Last = Annotated[str, Header(alias="Last-Event-ID", max_length=300)]
 
 
 class _Item(NamedTuple):
-    """A message: its id ("" where it has none), its instant, whom it is about, and its bytes."""
+    """A message: its id, its instant, the name and id of what it is about, and its bytes."""
 
     id: str
     at: str
     about: tuple[str, ...]
     data: bytes
-
-
-class _Known(NamedTuple):
-    """What was read of a document."""
-
-    stamp: Any
-    ident: str
-    rev: int
 
 
 class Stream:
@@ -71,7 +63,8 @@ class Stream:
     def __init__(self, opened: Callable[[], App]) -> None:
         self._opened, self._is_first = opened, True
         self._items, self._begin, self._bytes, self._loaded = deque[_Item](), 0, 0, -1
-        self._known, self._closed = dict[tuple[str, str], _Known](), set[str]()
+        self._known = dict[tuple[str, str], tuple[Any, str, int]]()  # to stamp, id and revision
+        self._closed = set[str]()
         self._moved, self._readers, self._looked = asyncio.Event(), 0, asyncio.Event()
         self._thread: threading.Thread | None = None
 
@@ -138,8 +131,7 @@ class Stream:
     def _last(self, at: int) -> str:
         """Return the id with which a reader that has had all before `at` comes back."""
         before = at - self._begin if at >= 0 else len(self._items)
-        named = [item.id for item in islice(self._items, before) if item.id]
-        return named[-1] if named else f"at {times.text(self._opened().now)}"
+        return self._items[before - 1].id if before else f"at {times.text(self._opened().now)}"
 
     # --- the thread
 
@@ -173,7 +165,7 @@ class Stream:
                 document, key = kind.document(app, name), (kind.name, name)
                 try:
                     stamp, old = _stamp(document), self._known.get(key)
-                    if old and old.stamp == stamp:
+                    if old and old[0] == stamp:
                         continue
                     if old:
                         document.read()  # takes in what a person typed on the page
@@ -181,13 +173,13 @@ class Stream:
                 except Refusal:
                     continue  # damaged, or gone: `status` names the fault
                 ident, rev = rows[-1]["conversationId"], rows[-1]["rev"]
-                if old and old.ident != ident:  # its name was given anew
-                    known[kind.name, old.ident] = old
+                if old and old[1] != ident:  # its name was given anew
+                    known[kind.name, old[1]] = old
                     old = None
-                known[key] = _Known(stamp, ident, rev)
-                yield from _items(rows, name, old.rev if old else 0, since)
+                known[key] = (stamp, ident, rev)
+                yield from _items(rows, name, old[2] if old else 0, since)
         folder, kinds = f"{app.state_folder}/closed", {kind.name: kind for kind in app.kinds}
-        places = {one.ident: (*key, one.rev) for key, one in known.items()}
+        places = {ident: (*key, rev) for key, (_, ident, rev) in known.items()}
         closed = {*files.names(folder)}
         for ident in closed - self._closed:
             if since and os.stat(f"{folder}/{ident}").st_mtime < times.instant(since).timestamp():
@@ -234,23 +226,21 @@ def routes(stream: Stream) -> APIRouter:
         return _EventStream(stream.follow(about, at), headers={"X-Accel-Buffering": "no"})
 
     @router.get("/events", response_class=_EventStream)
-    async def everything(name: Line = "", last: Line = "", last_event_id: Last = "") -> Response:
+    async def everything(name: Line = "", last: Last = "") -> Response:
         """Send what happens, as it happens; `name` is the only document that is meant."""
-        return await follow(name, last_event_id or last)
+        return await follow(name, last)
 
     @router.get("/councils/{name}/events", response_class=_EventStream)
     @router.get("/rooms/{name}/events", response_class=_EventStream)
-    async def one(name: Name, last: Line = "", last_event_id: Last = "") -> Response:
+    async def one(name: Name, last: Last = "") -> Response:
         """Send what happens in a conversation or a room, as it happens."""
-        return await follow(name, last_event_id or last)
+        return await follow(name, last)
 
     @router.get("/debates/{id}/events", response_class=_EventStream)
-    async def debate(
-        request: Request, id: Name, last: Line = "", last_event_id: Last = ""
-    ) -> Response:
+    async def debate(request: Request, id: Name, last: Last = "") -> Response:
         """Send what happens in a debate, as it happens."""
         state = await run_in_threadpool(debates.found, opened(request), id)
-        return await follow(state.conversation_id, last_event_id or last)
+        return await follow(state.conversation_id, last)
 
     return router
 

@@ -77,7 +77,7 @@ def test_a_server_from_its_link_to_its_end(workspace: Make) -> None:
         assert server.ask("POST", "/api/council/debates", {"topic": "Tea?"}).status == 201
         while b"Green tea, says ada." not in stream.readline():
             pass
-        w.json("say", "Mind the cost.", "--name", "debate")
+        w.json("say", "Mind the cost.")
         while b"Mind the cost." not in stream.readline():
             pass
         until = time.monotonic() + 30

@@ -64,6 +64,7 @@ BAD = [
     ("debates", {"topic": "x", "config": {"maxRounds": "2"}}),
     ("debates", '{"topic": "\\ud800"}'),
     ("debates", "{"),
+    ("debates", '{"topic": NaN}'),
     ("councils/debate/answers", {"as": "ada"}),
     ("councils/debate/answers", {"as": "ada", "text": "x" * (1 << 20) + "y"}),
     ("councils/debate/inject", {"message": ""}),
@@ -84,7 +85,7 @@ def test_what_cannot_be_accepted_is_a_problem(served, path, body) -> None:
 
 def test_a_change_is_meant_for_a_revision(served) -> None:
     served.debate()
-    where = f"{API}/councils/debate"
+    where = f"{API}/councils/debate"  # the beginning of its name
     tag = served.program.get(where).headers["etag"]
 
     def say(text: str, match: str) -> int:
@@ -96,6 +97,9 @@ def test_a_change_is_meant_for_a_revision(served) -> None:
     ]
     assert say("two", served.program.get(where).headers["etag"]) == 202
     assert served.program.post(f"{where}/stop", headers={"If-Match": tag}).status_code == 412
+    assert {line.via for line in served.app.conversation(served.app.find("debate")).history()} == {
+        "http"
+    }
     assert served.program.post(f"{where}/stop", json={"now": True}).json()["outcome"] == "changed"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from starlette.testclient import TestClient
 
-from tests.web.conftest import TOKEN
+from tests.web.conftest import HOST, TOKEN
 
 STATUS = "/api/council/status"
 ROWS = [  # method, path, headers, status, code
@@ -103,3 +104,13 @@ def test_what_a_browser_sends_needs_the_token_of_a_form(served, path) -> None:
 
 def test_a_proxy_that_signs_people_in_needs_the_token_of_a_form_too(served) -> None:
     assert served.program.post("/anything").json()["code"] == "forged"
+
+
+def test_an_error_of_our_own_is_a_problem_and_its_details_are_kept(served) -> None:
+    served.guard.app.get("/api/broken")(lambda: 1 / 0)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    client = TestClient(served.guard, HOST, headers=headers, raise_server_exceptions=False)
+    got = client.get("/api/broken")
+    assert (got.status_code, got.json()["code"]) == (500, "unexpected")
+    with open(f"{served.app.state_folder}/errors.log", encoding="utf-8") as file:
+        assert "ZeroDivisionError" in file.read()

@@ -47,9 +47,11 @@ async def readers(stream: Stream, count: int) -> None:
 
 
 def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
-    served.debate()
-    served.debate(topic="Milk?")
     app = served.app
+    served.debate()
+    [name] = app.conversations()
+    served.debate(topic="Milk?")
+    [other_name] = {*app.conversations()} - {name}
 
     async def play() -> None:
         stream = Stream(lambda: app)
@@ -57,27 +59,27 @@ def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
         assert ready[0]["event"] == "ready"
         assert ready[0]["id"].count(":") == 1  # the newest event there is
         first = asyncio.create_task(Reader(stream).read("One."))
-        other = asyncio.create_task(Reader(stream, "debate-2").read("Other."))
+        other = asyncio.create_task(Reader(stream, other_name).read("Other."))
         await readers(stream, 2)
-        service.say(app, "debate", "One.", "", "ann")
-        service.say(app, "debate-2", "Other.", "", "ann")
+        service.say(app, name, "One.", "", "ann")
+        service.say(app, other_name, "Other.", "", "ann")
         got, seen = await first, await other
         assert all("data" in block for block in got)
         one = next(block for block in got if "One." in block["data"])
         event = json.loads(one["data"])
-        assert (event["type"], event["name"], event["eventId"]) == ("guided", "debate", one["id"])
+        assert (event["type"], event["name"], event["eventId"]) == ("guided", name, one["id"])
         assert len(seen) == 2
-        service.say(app, "debate", "Two.", "", "ann")
-        service.steer(app, "debate", "cancel")
-        missed = await Reader(stream, "debate", one["id"]).read('"archived"')
+        service.say(app, name, "Two.", "", "ann")
+        service.steer(app, name, "cancel")
+        missed = await Reader(stream, name, one["id"]).read('"archived"')
         told = [json.loads(block["data"]).get("type") for block in missed]
         assert told[:2] == [None, "guided"]
         assert "ended" in told
         expected = [block["id"] for block in missed[1:]]
-        whole = await Reader(stream, "debate", ready[0]["id"]).read('"archived"')
+        whole = await Reader(stream, name, ready[0]["id"]).read('"archived"')
         assert [block["id"] for block in whole][-len(expected) - 1 :] == [one["id"], *expected]
         anew = Stream(lambda: app)  # a server that was started again
-        again = await Reader(anew, "debate", one["id"]).read('"archived"')
+        again = await Reader(anew, name, one["id"]).read('"archived"')
         assert [block["id"] for block in again][-len(expected) :] == expected
         lost = await Reader(stream, "", "no-such-id:1.0").read("}")
         assert lost[0]["event"] == "reset"
