@@ -33,10 +33,6 @@ Key = Annotated[
     Annotated[str, Field(max_length=200, pattern=r"^[\x21-\x7e]*$")],
     Header(alias="Idempotency-Key", description="A request repeated with its key counts once."),
 ]
-Match = Annotated[
-    Annotated[str, Field(max_length=200)],
-    Header(alias="If-Match", description="The ETag of the revision that this is meant for."),
-]
 router = APIRouter(prefix=PREFIX)
 
 
@@ -115,10 +111,10 @@ class Asked(App):
     """The workspace for one request.
 
     Attributes:
-        expected: The revision that the next change of a conversation is meant for, None for any.
+        expected: The revisions that the next change of a conversation may follow, none for any.
     """
 
-    expected: int | None = None
+    expected: frozenset[str] = frozenset()
 
     def conversation(self, name: str) -> Document[Any]:
         """Return an open conversation."""
@@ -127,28 +123,28 @@ class Asked(App):
 
         def changed(decide: Any, **how: Any) -> Change:
             made = change(lambda state: decide(self._fitting(state)), **{"via": "http", **how})
-            self.expected = None
+            self.expected = frozenset()
             return made
 
         found.change = changed  # type: ignore[method-assign]
         return found
 
     def _fitting(self, state: Any) -> Any:
-        if self.expected not in (None, state.rev):
+        if self.expected and not self.expected & {str(state.rev), "*"}:
             hint = "read it again, then repeat the request with the new ETag"
             what = f"{state.name} is at revision {state.rev}"
             raise Problem(412, "other-revision", what, hint, rev=state.rev)
         return state
 
 
-def opened(request: Request, match: str = "") -> Asked:
-    """Return the workspace for a request; `match` is the ETag that its change is meant for.
+def opened(request: Request) -> Asked:
+    """Return the workspace for a request, with the revisions of its If-Match.
 
-    A proxy that compresses makes an ETag weak; the revision is the same.
+    A proxy that compresses makes an ETag weak or adds `-gzip` to it; the revision is the same.
     """
     app: Asked = request.app.state.open()
-    if (word := match.strip().removeprefix("W/").strip('"')) not in ("", "*"):
-        app.expected = int(word) if word.isdecimal() and len(word) < 16 else -1
+    tags = filter(None, map(str.strip, request.headers.get("if-match", "").split(",")))
+    app.expected = frozenset(one.removeprefix("W/").strip('"').partition("-")[0] for one in tags)
     return app
 
 
@@ -204,16 +200,16 @@ def answer(request: Request, name: Name, given: Answer, key: Key = "") -> Any:
 
 
 @router.post("/councils/{name}/inject", status_code=202, tags=["councils"])
-def inject(request: Request, name: Name, given: Injection, key: Key = "", match: Match = "") -> Any:
+def inject(request: Request, name: Name, given: Injection, key: Key = "") -> Any:
     """Tell the participants something, or one of them."""
-    app, to = opened(request, match), given.target_agent or ""
+    app, to = opened(request), given.target_agent or ""
     return service.say(app, app.find(name), checked(app, given.message), to, person(request), key)
 
 
 @router.post("/councils/{name}/stop", tags=["councils"])
-def stop(request: Request, name: Name, given: Stop | None = None, match: Match = "") -> Any:
+def stop(request: Request, name: Name, given: Stop | None = None) -> Any:
     """End the rounds: the vote or the synthesis comes next, or the minutes."""
-    app, now = opened(request, match), bool(given and given.now)
+    app, now = opened(request), bool(given and given.now)
     return service.steer(app, app.find(name), "stop", by=person(request), now=now)
 
 

@@ -14,7 +14,8 @@ from council.kernel import errors
 
 MEDIA_TYPE = "application/problem+json"
 ABOUT = """Agents and people deliberate, and decide. Each operation does what a command of `council`
-does, and returns the JSON that the command prints; `debates` is the interface of document 003.
+does, and returns the JSON that the command prints; `debates` is the interface of document 003. With
+`If-Match`, the `ETag` of a council, a change is made only if no other one came first (else 412).
 Refusals are problems (RFC 9457) with a `code` for programs and a `hint` for people."""
 _KINDS = {
     errors.Usage: 400,

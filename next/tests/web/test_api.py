@@ -92,9 +92,11 @@ def test_a_change_is_meant_for_a_revision(served) -> None:
         body, headers = {"message": text}, {"If-Match": match}
         return served.program.post(f"{where}/inject", json=body, headers=headers).status_code
 
-    assert [say("one", f"W/{tag}"), say("two", tag), say("two", 'W/"0"'), say("two", "x")] == [
-        *(202, 412, 412, 412)
-    ]
+    stale = [say("one", "W/" + tag), *(say("two", one) for one in (tag, 'W/"0"', "x"))]
+    assert stale == [202, 412, 412, 412]
+    tag = served.program.get(where).headers["etag"]
+    assert say("three", f'"0", "{tag[1:-1]}-gzip"') == 202
+    assert say("four", "*") == 202
     assert say("two", served.program.get(where).headers["etag"]) == 202
     assert served.program.post(f"{where}/stop", headers={"If-Match": tag}).status_code == 412
     assert {line.via for line in served.app.conversation(served.app.find("debate")).history()} == {
