@@ -86,7 +86,7 @@ class NewRoom(Shape):
     as_: Line = ""
 
 
-class Said(Shape):
+class Post(Shape):
     """A message for a room, from a person or from the agent `as`."""
 
     text: SomeText
@@ -148,9 +148,9 @@ def opened(request: Request) -> Asked:
     return app
 
 
-def person(request: Request, given: str = "") -> str:
-    """Return who asks: the name given, the one that a proxy passes on, else the login name."""
-    return service.person(opened(request), given or request.state.person)
+def person(request: Request, name: str = "") -> str:
+    """Return who asks: `name`, else the one that a proxy passes on, else the login name."""
+    return service.person(opened(request), name or request.state.person)
 
 
 def checked(app: App, text: str) -> str:
@@ -183,33 +183,33 @@ def council(
 
 
 @router.post("/councils/{name}/answers", status_code=201, tags=["councils"])
-def answer(request: Request, name: Name, given: Answer, key: Key = "") -> Any:
+def answer(request: Request, name: Name, body: Answer, key: Key = "") -> Any:
     """Give the answer of this round."""
-    app, stances = opened(request), given.stances
+    app, stances = opened(request), body.stances
     if isinstance(stances, dict):
         stances = [f"{peer}={word}" for peer, word in stances.items()]
     stated = service.Stated(
-        position=checked(app, given.position), choice=given.choice, confidence=given.confidence,
-        stances=stances, status=given.status, only=given.kind, task=given.task,
-        mark=given.round, key=given.key or key, amend=given.amend, check=given.check,
+        position=checked(app, body.position), choice=body.choice, confidence=body.confidence,
+        stances=stances, status=body.status, only=body.kind, task=body.task,
+        mark=body.round, key=body.key or key, amend=body.amend, check=body.check,
     )  # fmt: skip
-    if not (given.text.strip() or stated.is_answer()):
+    if not (body.text.strip() or stated.is_answer()):
         raise Invalid("no-text", "there is no text", "give text, or a position, choice or stances")
-    agent = service.who(app, given.as_)
-    return service.respond(app, app.find(name), agent, checked(app, given.text), stated)
+    agent = service.who(app, body.as_)
+    return service.respond(app, app.find(name), agent, checked(app, body.text), stated)
 
 
 @router.post("/councils/{name}/inject", status_code=202, tags=["councils"])
-def inject(request: Request, name: Name, given: Injection, key: Key = "") -> Any:
+def inject(request: Request, name: Name, body: Injection, key: Key = "") -> Any:
     """Tell the participants something, or one of them."""
-    app, to = opened(request), given.target_agent or ""
-    return service.say(app, app.find(name), checked(app, given.message), to, person(request), key)
+    app, to = opened(request), body.target_agent or ""
+    return service.say(app, app.find(name), checked(app, body.message), to, person(request), key)
 
 
 @router.post("/councils/{name}/stop", tags=["councils"])
-def stop(request: Request, name: Name, given: Stop | None = None) -> Any:
+def stop(request: Request, name: Name, body: Stop | None = None) -> Any:
     """End the rounds: the vote or the synthesis comes next, or the minutes."""
-    app, now = opened(request), bool(given and given.now)
+    app, now = opened(request), bool(body and body.now)
     return service.steer(app, app.find(name), "stop", by=person(request), now=now)
 
 
@@ -220,39 +220,39 @@ def all_rooms(request: Request) -> Any:
 
 
 @router.post("/rooms", status_code=201, tags=["rooms"])
-def new_room(request: Request, given: NewRoom) -> Any:
+def new_room(request: Request, body: NewRoom) -> Any:
     """Make a room."""
-    app, by = opened(request), person(request, given.as_)
-    if given.mode == "discussion" and not given.guide.strip():
+    app, by = opened(request), person(request, body.as_)
+    if body.mode == "discussion" and not body.guide.strip():
         raise Invalid("no-guide", "a discussion needs a guide", "give its text as guide")
-    guide = checked(app, given.guide)
-    return rooms.create(app, given.mode, given.name, by, given.participants, guide, given.callback)
+    guide = checked(app, body.guide)
+    return rooms.create(app, body.mode, body.name, by, body.participants, guide, body.callback)
 
 
 @router.post("/rooms/{name}/messages", status_code=201, tags=["rooms"])
-def post(request: Request, name: Name, given: Said, key: Key = "") -> Any:
+def post(request: Request, name: Name, body: Post, key: Key = "") -> Any:
     """Say something in a room."""
-    app, by = opened(request), person(request, given.as_)
-    return rooms.post(app, name, checked(app, given.text), by, given.key or key)
+    app, by = opened(request), person(request, body.as_)
+    return rooms.post(app, name, checked(app, body.text), by, body.key or key)
 
 
 @router.post("/relay/{rule}", tags=["relay"])
 def relay(
     request: Request,
     rule: Literal["check-turn", "turn-complete", "get-identity", "get-channel-state"],
-    given: Annotated[dict[str, Any], Body()],
+    body: Annotated[dict[str, Any], Body()],
 ) -> Any:
     """Answer a slave about the rooms of this workspace (document 001, section 8)."""
-    return rooms.answer(opened(request), rule, given)
+    return rooms.answer(opened(request), rule, body)
 
 
 @router.post("/messages", status_code=201, tags=["messages"])
-def message(request: Request, given: Message) -> Any:
+def message(request: Request, body: Message) -> Any:
     """Ask the orchestrator for something, or send one line of document 002."""
     app = opened(request)
-    if bool(given.line.strip()) is bool(given.user.strip()):
+    if bool(body.line.strip()) is bool(body.user.strip()):
         raise Invalid("no-text", "give either line or user", "line: a message; user: a request")
-    if given.line:
-        return tasks.send(app, checked(app, given.line), given.as_, given.ctx)
-    words = (given.priority, given.complexity, given.ctx, dict(given.set))
-    return tasks.request(app, checked(app, given.user), given.caps, *words)
+    if body.line:
+        return tasks.send(app, checked(app, body.line), body.as_, body.ctx)
+    words = (body.priority, body.complexity, body.ctx, dict(body.set))
+    return tasks.request(app, checked(app, body.user), body.caps, *words)

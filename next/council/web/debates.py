@@ -54,7 +54,7 @@ class Debate(Shape):
     config: Config | None = None
 
 
-def told(shape: str, status: int = 200, *, many: bool = False) -> dict[str, Any]:
+def returns(shape: str, status: int = 200, *, many: bool = False) -> dict[str, Any]:
     """Return what the description of the interface says of a route's response."""
     schema: dict[str, Any] = {"$ref": f"#/components/schemas/{shape}"}
     schema = {"type": "array", "items": schema} if many else schema
@@ -66,11 +66,11 @@ def told(shape: str, status: int = 200, *, many: bool = False) -> dict[str, Any]
     }
 
 
-@router.post("", **told("DebateSession", 201))
-def start(request: Request, given: Debate, key: Key = "") -> Response:
+@router.post("", **returns("DebateSession", 201))
+def start(request: Request, body: Debate, key: Key = "") -> Response:
     """Start a debate; its first agents are woken at once."""
-    app, config = opened(request), given.config or Config()
-    topic, brief = " ".join(given.topic.split()), api.checked(app, given.context or "").strip()
+    app, config = opened(request), body.config or Config()
+    topic, brief = " ".join(body.topic.split()), api.checked(app, body.context or "").strip()
     if not topic:
         raise Invalid("no-topic", "there is no question", "give a topic")
     roles = {
@@ -91,39 +91,39 @@ def start(request: Request, given: Debate, key: Key = "") -> Response:
         state = service.find(app, ident)
     elif (state.topic, state.brief.strip()) != (topic, brief):
         raise Invalid("key", "this Idempotency-Key belongs to another debate", "use another")
-    made = views.debate_session(state)
-    return JSONResponse(made, 201, {"Location": f"{api.PREFIX}/debates/{made['id']}"})
+    session = views.debate_session(state)
+    return JSONResponse(session, 201, {"Location": f"{api.PREFIX}/debates/{session['id']}"})
 
 
-@router.get("", **told("DebateSession", many=True))
+@router.get("", **returns("DebateSession", many=True))
 def listed(
     request: Request,
     status: Status | SkipJsonSchema[None] = None,
     last: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Any:
     """List debates with all that was said: open ones first, then the newest."""
-    made = (views.debate_session(state) for state in _debates(opened(request)))
-    return list(islice((one for one in made if status in (None, one["status"])), last))
+    session = (views.debate_session(state) for state in _debates(opened(request)))
+    return list(islice((one for one in session if status in (None, one["status"])), last))
 
 
-@router.get("/{id}", **told("DebateSession"))
+@router.get("/{id}", **returns("DebateSession"))
 def show(request: Request, id: Name) -> Any:
     """Return the status of a debate and all that was said; `id` may also be its name."""
     return views.debate_session(found(opened(request), id))
 
 
-@router.post("/{id}/inject", **told("HumanInjection", 202))
-def inject(request: Request, id: Name, given: Injection, key: Key = "") -> Any:
+@router.post("/{id}/inject", **returns("HumanInjection", 202))
+def inject(request: Request, id: Name, body: Injection, key: Key = "") -> Any:
     """Say something that agents read in their next prompt, and have to acknowledge."""
-    app, to = opened(request), given.target_agent or ""
-    state, text = _open(app, id), api.checked(app, given.message)
+    app, to = opened(request), body.target_agent or ""
+    state, text = _open(app, id), api.checked(app, body.message)
     service.say(app, state.name, text, to, person(request), key)
     now = service.find(app, state.conversation_id)
     ours = [e for e in now.entries if (e.kind, e.target) == ("guidance", to) and e.text == text]
     return views.injection(now, ours[-1])
 
 
-@router.delete("/{id}", **told("DebateSession"))
+@router.delete("/{id}", **returns("DebateSession"))
 def cancel(request: Request, id: Name) -> Any:
     """Cancel a debate; its minutes keep what was said."""
     app = opened(request)

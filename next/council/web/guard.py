@@ -116,18 +116,18 @@ class Guard:
             await send(message)
 
         try:
-            known = self._recognise(scope, headers)
-            if link := self._opened(scope, known):
+            sender = self._recognise(scope, headers)
+            if link := self._opened(scope, sender):
                 await link(scope, receive, sent)
                 return
-            if not known and not _is_open(scope, headers):
+            if not sender and not _is_open(scope, headers):
                 what = "this needs the token of the workspace, or a session"
                 hint = (
                     "send Authorization: Bearer TOKEN, or open the link that council serve prints"
                 )
                 raise Problem(401, "unauthorized", what, hint)
             body = await self._body(receive)
-            self._check_form(scope, headers, body, known)
+            self._check_form(scope, headers, body, sender)
         except Problem as problem:
             if body is None:
                 problem.headers["connection"] = "close"
@@ -163,33 +163,33 @@ class Guard:
         # A server at another port can put a cookie of the same name beside ours.
         cookies = [cookie_parser(one) for one in ";".join(headers.getlist("cookie")).split(";")]
         if scheme:
-            known = "token" * (scheme.lower() == "bearer" and self.keys.is_token(word.strip()))
+            sender = "token" * (scheme.lower() == "bearer" and self.keys.is_token(word.strip()))
         else:
-            known = "cookie" * any(
+            sender = "cookie" * any(
                 _same(one.get(self.cookie, ""), self.keys.session) for one in cookies
             )
-        person = headers.get(PERSON, "") if known == "token" else ""
+        person = headers.get(PERSON, "") if sender == "token" else ""
         if person and not is_name(person):
             raise Problem(400, "malformed", f"{PERSON} is not a name such as anna")
-        state = {"form_token": self.keys.form if known else "", "person": person}
+        state = {"form_token": self.keys.form if sender else "", "person": person}
         scope.setdefault("state", {}).update(state)
-        return known
+        return sender
 
-    def _opened(self, scope: Scope, known: str) -> Response | None:
+    def _opened(self, scope: Scope, sender: str) -> Response | None:
         """Return the response to a link: a session, and the address without the link."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         link = dict(query).get("link")
-        if not link or scope["method"] != "GET" or not (known or self.keys.is_link(link)):
+        if not link or scope["method"] != "GET" or not (sender or self.keys.is_link(link)):
             return None
         rest = urlencode([one for one in query if one[0] != "link"])
         path = "/" + scope["path"].lstrip("/")  # `//host` would lead elsewhere
         response = RedirectResponse(path + f"?{rest}" * bool(rest), 303)
-        return response if known else self.signed_in(response)
+        return response if sender else self.signed_in(response)
 
     def signed_in(self, response: Response) -> Response:
         """Return a response that gives a browser its session."""
-        how = {"max_age": SESSION_SECONDS, "path": "/", "httponly": True}
-        response.set_cookie(self.cookie, self.keys.session, samesite="lax", **how)  # type: ignore[arg-type]
+        options = {"max_age": SESSION_SECONDS, "path": "/", "httponly": True}
+        response.set_cookie(self.cookie, self.keys.session, samesite="lax", **options)  # type: ignore[arg-type]
         return response
 
     async def _body(self, receive: Receive) -> bytes:
@@ -204,14 +204,14 @@ class Guard:
             is_more = message.get("more_body", False)
         return bytes(body)
 
-    def _check_form(self, scope: Scope, headers: Headers, body: bytes, known: str) -> None:
+    def _check_form(self, scope: Scope, headers: Headers, body: bytes, sender: str) -> None:
         """Refuse what a foreign page may have made a browser send.
 
         A browser adds its cookie by itself, and what signs it in at a proxy. So each form of our
         pages contains a word that no other page knows.
         """
-        is_program = known == "token" and scope["path"].startswith(API)
-        if not known or is_program or scope["method"] in _SAFE:
+        is_program = sender == "token" and scope["path"].startswith(API)
+        if not sender or is_program or scope["method"] in _SAFE:
             return
         word = headers.get("x-form-token", "")
         if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):

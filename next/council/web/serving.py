@@ -64,8 +64,8 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     web.state.open = lambda: api.Asked(app.root, app.fixed, env)  # each request reads settings anew
     cookie = f"council-{port}"
     web.openapi = lambda: problems.description(web, cookie)  # type: ignore[method-assign]
-    told = app.settings.tables.get("serve", {}).get("origins", [])
-    origins = {one.rstrip("/") for one in told if isinstance(one, str)}
+    configured = app.settings.tables.get("serve", {}).get("origins", [])
+    origins = {one.rstrip("/") for one in configured if isinstance(one, str)}
     origins |= {f"http://{name}:{port}" for name in (HOST, "localhost", "[::1]", _named(host))}
     most = 2 * app.settings.max_text_bytes + _SLACK
     guard = Guard(web, keys, origins, cookie, most, refuse)
@@ -174,9 +174,9 @@ def start(app: App, host: str, port: int | None) -> tuple[dict[str, Any], Callab
         h11_max_incomplete_event_size=HEAD_BYTES, timeout_graceful_shutdown=1,
     )  # fmt: skip
     url = f"http://{HOST if name == '0.0.0.0' else '[::1]' if name == '[::]' else name}:{number}"
-    made = {"url": url, "host": address, "port": number, "link": f"{url}/?link={keys.link}"}
-    made["token"] = os.path.relpath(f"{app.state_folder}/{TOKEN}", app.root)
-    made["loopback"] = address.startswith("127.") or address == "::1"
+    place = {"url": url, "host": address, "port": number, "link": f"{url}/?link={keys.link}"}
+    place["token"] = os.path.relpath(f"{app.state_folder}/{TOKEN}", app.root)
+    place["loopback"] = address.startswith("127.") or address == "::1"
 
     def run() -> None:
         gc.set_threshold(10_000)  # commands collect nothing; a server lives long
@@ -184,7 +184,7 @@ def start(app: App, host: str, port: int | None) -> tuple[dict[str, Any], Callab
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run([listener])
 
-    return made, run
+    return place, run
 
 
 def _reap(*_: object) -> None:

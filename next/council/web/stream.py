@@ -131,7 +131,7 @@ class Stream:
     def _last(self, at: int) -> str:
         """Return the id with which a reader that has had all before `at` comes back."""
         before = at - self._begin if at >= 0 else len(self._items)
-        return self._items[before - 1].id if before else f"at {times.text(self._opened().now)}"
+        return self._items[before - 1].id if before > 0 else f"at {times.text(self._opened().now)}"
 
     # --- the thread
 
