@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST, BRACKETS = 60_000, 2000  # of a text that is read as Markdown: `[` takes quadratic time
+DEEPEST = 19  # levels of quotations and lists
 _SCHEMES = ("http://", "https://", "mailto:")
 _JOINERS = "\n\t\u200c\u200d"  # of letters and of emoji; other invisible signs are left out
 
@@ -35,11 +36,14 @@ def html(text: str, above: int = 3) -> Markup:
     if len(clean) > LONGEST or clean.count("[") > BRACKETS:
         return Markup("<pre>{}</pre>").format(clean)
     try:
-        return Markup(
-            plain(_READER.render(clean, {"above": above}))
-        )  # a reference such as &#8238; is a sign now
+        env = {"above": above}
+        tokens = _READER.parse(clean, env)
+        if all(token.level < DEEPEST for token in tokens):  # what is deeper the library leaves out
+            made = _READER.renderer.render(tokens, _READER.options, env)
+            return Markup(plain(made))  # a reference such as &#8238; is a sign now
     except RecursionError:
-        return Markup("<pre>{}</pre>").format(clean)
+        pass
+    return Markup("<pre>{}</pre>").format(clean)
 
 
 class _Renderer(RendererHTML):
@@ -56,6 +60,12 @@ class _Renderer(RendererHTML):
     def image(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
         """Return the words of an image; nothing is loaded."""
         return str(escape(tokens[at].content or str(tokens[at].attrs["src"])))
+
+    def th_open(self, *_: Any) -> str:
+        return "<th>"  # its alignment would be a style, which the page refuses
+
+    def td_open(self, *_: Any) -> str:
+        return "<td>"
 
     def table_open(self, *_: Any) -> str:
         return '<div class="scroll" tabindex="0"><table>\n'

@@ -109,10 +109,11 @@ def page(path: str, template: str) -> Callable[[Made], Made]:
     return add
 
 
-def form(path: str, back: str, anchor: str = "") -> Callable[[Act], Act]:
+def form(path: str, back: str, then: str = "") -> Callable[[Act], Act]:
     """Carry out a form by the decorated function, which returns a key of `NOTICES`.
 
-    Then the page `back` is shown; what was refused is said there, with all that was typed.
+    Then the page `then` is shown, by default `back`; on that one it is said what was refused, with
+    all that was typed.
     """
 
     def add(act: Act) -> Act:
@@ -124,7 +125,7 @@ def form(path: str, back: str, anchor: str = "") -> Callable[[Act], Act]:
                 asked.problem = error
                 return asked.page(back, problems.of(error).status)
             at = {key: quote(str(one)) for key, one in (asked.at | asked.typed).items()}
-            return RedirectResponse(f"{back.format_map(at)}?done={done}{anchor}", 303)
+            return RedirectResponse(f"{(then or back).format_map(at)}?done={done}", 303)
 
         router.post(path)(send)
         return act
@@ -145,7 +146,7 @@ def refused(request: Request, problem: problems.Problem) -> Response:
 
 def _page(request: Request, template: str, code: int, values: Values) -> Response:
     state = request.state
-    common = {"form_token": state.form_token, "signed_in": state.signed_in}
+    common = {"form_token": state.form_token, "signed_in": bool(state.form_token)}
     common["path"] = request.url.path
     text = _ENV.get_template(template).render({**common, **values})
     return HTMLResponse(text.encode("utf-8", "replace"), code)
@@ -273,7 +274,7 @@ def new(asked: Asked) -> Values:
     return {"agents": rows, "taken": asked.app.is_open(service.DEFAULT)}
 
 
-@form("/new", "/councils/{name}")
+@form("/new", "/new", "/councils/{name}")
 def convene(asked: Asked) -> None:
     """Open a council."""
     app, word, topic = asked.app, asked.word, " ".join(asked.word("topic").split())
@@ -283,7 +284,7 @@ def convene(asked: Asked) -> None:
     config["timeout"] = int(times.duration(timeout).total_seconds()) if timeout else None
     config["max_rounds"] = int(most) if most.isdecimal() else None
     asked_for = service.Opening(
-        topic=topic, brief=word("brief"), name=word("name"), procedure=word("procedure"),
+        topic=topic, brief=word("brief"), name=word("name"), procedure=word("procedure") or "council",
         agents=asked.typed["agents"], people=asked.words("people"), config=config,
     )  # fmt: skip
     service.convene(app, asked_for)
@@ -366,7 +367,7 @@ def room_steer(asked: Asked) -> str | None:
     return None
 
 
-@form("/dirigent/identities", "/dirigent", "#identities")
+@form("/dirigent/identities", "/dirigent")
 def identify(asked: Asked) -> None:
     """Add or change an identity; without an agent it is removed."""
     identities.register(asked.app, *map(asked.word, ("agent", "account", "name")))

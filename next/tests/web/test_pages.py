@@ -1,0 +1,271 @@
+"""The pages without a browser: what is on them, what forms do, and what text of others cannot do."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from council.councils import service, views
+from council.councils.hearing import Stated
+from council.councils.opening import Opening
+from council.rooms import service as rooms
+from council.setup import agents, identities
+from council.tasks import service as tasks
+from council.web import markdown
+from tests.web.conftest import HOST
+
+VOID = {"meta", "link", "input", "br", "hr", "img"}
+EVIL = (
+    '<script>alert(1)</script><b onclick="x">\u202e\x1b[31m ![i](http://e/i.png) [j](javascript:x)'
+)
+PATHS = (
+    "/ /new /rooms /rooms/hall /dirigent /tasks /tasks/S1 /agents /minutes /councils/talk"
+    " /councils/plain /councils/plain?as=ben /councils/over /minutes/{over}"
+).split()
+
+
+class Page(HTMLParser):
+    """What the tests look at; reading it fails where elements are not closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.text, self._open = "", []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.elements.append((tag, dict(attrs)))
+        assert len(dict(attrs)) == len(attrs), attrs
+        self._open += [tag] if tag not in VOID else []
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag, (tag, self.getpos())
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def every(self, tag: str) -> list[dict]:
+        return [attrs for name, attrs in self.elements if name == tag]
+
+
+def said(position: str, stances: str, why: str) -> str:
+    head = f"## Position\n{position}\n\n## Responses\n{stances}\n\n"
+    return f"{head}## Reasoning\n{why}\n\n## Confidence\n4\n"
+
+
+class Browser:
+    """A signed-in browser."""
+
+    def __init__(self, served) -> None:
+        self.client = served.client(Accept="text/html")
+        entry = self.client.get(f"/?link={served.keys.link}")
+        assert entry.status_code == 303
+
+    def get(self, path: str, status: int = 200) -> Page:
+        got = self.client.get(path)
+        assert got.status_code == status, got.text[:2000]
+        return Page(got.text)
+
+    def send(self, page: str, action: str, **fields: object):
+        shown = self.get(page)
+        assert action in [one["action"] for one in shown.every("form")], action
+        token = next(one for one in shown.every("input") if one.get("name") == "form_token")
+        got = self.client.post(action, data={"form_token": token["value"], **fields})
+        if got.status_code == 303:
+            return self.get(got.headers["location"])
+        return got
+
+
+@pytest.fixture
+def browser(served):
+    return Browser(served)
+
+
+@pytest.fixture
+def filled(served):
+    """Some of everything, with names and words that attack the page."""
+    app = served.app
+    agents.add(app, "ada", name=f"Ada {EVIL}", role=EVIL)
+    identities.register(app, "ada", "1234", "Ada")
+    talk = Opening(topic=f"Tea? {EVIL}", name="talk", procedure="deliberation", brief=EVIL)
+    service.convene(app, talk.copy(config={"order": "parallel"}))
+    ways = {"ada": "Tea", "bob": "Coffee", "eve": f"Milk {EVIL}"}
+    for agent, way in ways.items():
+        service.respond(app, "talk", agent, said(way, "", EVIL), Stated())
+    service.respond(
+        app, "talk", "bob", said("Tea", "- ada: agree: it is hot\n- eve: partial", "Hot."), Stated()
+    )
+    service.say(app, "talk", EVIL, "", "anna")
+    plain = {"agents": ["ada", "bob"], "people": ["ben"]}
+    service.convene(app, Opening(topic="Where?", name="plain", **plain))
+    service.respond(app, "plain", "bob", "a sealed secret", Stated())
+    service.convene(app, Opening(topic=EVIL, name="over"))
+    service.respond(app, "over", "bob", EVIL, Stated())
+    service.steer(app, "over", "stop", now=True)
+    rooms.create(app, "chat", "hall", "anna", ["ada", "bob"])
+    rooms.post(app, "hall", EVIL, "anna")
+    tasks.join(app, "ada", "worker", ["look"], 4, "")
+    tasks.request(app, EVIL, ["look"], "", "", "", {})
+    return served
+
+
+@pytest.fixture
+def paths(filled):
+    from council.archive import minutes
+
+    file = minutes.find(filled.app.root, "over")["path"].rpartition("/")[2]
+    return [path.format(over=file) for path in PATHS]
+
+
+def test_all_pages_are_whole_and_show_no_markup_of_others(filled, browser, paths) -> None:
+    for path in paths:
+        page = browser.get(path)
+        assert [one["src"] for one in page.every("script")] == ["/static/live.js"], path
+        assert len(page.every("h1")) == 1, path
+        ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+        assert len(ids) == len(set(ids)), path
+        for tag, attrs in page.elements:
+            assert tag not in ("img", "iframe", "style", "object"), path
+            assert not [key for key in attrs if key == "style" or key[:2] == "on"], (path, attrs)
+            for key in ("for", "aria-labelledby"):
+                assert attrs.get(key) in (None, *ids), (path, attrs)
+        links = [one.get("href", "") for one in page.every("a")]
+        assert all(one[:1] in "/#?" or one[:7] in ("http://", "https:/") for one in links), path
+        assert all(one["method"] == "get" or "action" in one for one in page.every("form")), path
+        assert "\u202e" not in page.text and "\x1b" not in page.text, path
+
+
+def test_a_council_shows_who_holds_what_and_why_it_changed(filled, browser) -> None:
+    page = browser.get("/councils/talk")
+    tally = views.consensus(service.find(filled.app, "talk"))[0]
+    count = len(tally["options"][0]["approve"])
+    assert f"{count} of 3 approve option A, 2 needed" in page.text
+    assert "changed in Round 2 with Ada" in page.text and "“it is hot" not in page.text
+    assert "it is hot" in page.text and "Answer as" in page.text
+    current = [attrs for attrs in page.every("li") if attrs.get("aria-current") == "step"]
+    assert len(current) == 1
+
+
+def test_sealed_answers_are_on_no_page(filled, browser, paths) -> None:
+    assert "Bob answered. Answers stay sealed" in browser.get("/councils/plain").text
+    for path in paths:
+        assert "a sealed secret" not in browser.get(path).text
+
+
+def test_the_decision_comes_first_and_people_are_asked_first(filled, browser) -> None:
+    text = browser.get("/councils/over").text
+    assert -1 < text.index("No decision") < text.index("Where each one ended")
+    assert text.index("Where each one ended") < text.index("Transcript") and "Steer" not in text
+    home = browser.get("/").text
+    assert -1 < home.index("ben is asked: Where?") < home.index("Open councils")
+
+
+FORMS = [  # page, action, fields, what the page says then
+    ("/councils/plain", "/councils/plain/answer", {"as": "ben", "text": "In the yard."}, "recorded"),
+    ("/councils/plain", "/councils/plain/say", {"message": "Hurry up"}, "Hurry up"),
+    ("/councils/plain", "/councils/plain/pause", {}, "Resume"),
+    ("/councils/plain", "/councils/plain/resume", {"duration": "6h"}, "6h"),
+    ("/councils/talk", "/councils/talk/stop", {}, "Vote"),
+    ("/councils/talk", "/councils/talk/cancel", {"reason": "late"}, "cancelled"),
+    ("/new", "/new", {"topic": "A new one?", "agents": ["ada", "bob"], "name": "n"}, "A new one?"),
+    ("/new", "/new", {"topic": "By default?", "agents": ["ada", "bob"]}, "active"),
+    ("/rooms", "/rooms", {"room": "yard", "mode": "chat", "participants": "ada, bob"}, "yard"),
+    ("/rooms/hall", "/rooms/hall/messages", {"text": "**Good** day"}, "Good day"),
+    ("/rooms/hall", "/rooms/hall/mode", {"mode": "report"}, "report"),
+    ("/rooms/hall", "/rooms/hall/join", {"who": "eve"}, "Eve"),
+    ("/dirigent", "/dirigent/identities", {"agent": "bob", "account": "77", "name": "B"}, "77"),
+    ("/agents", "/agents/tell", {"to": "bob", "message": "Look here", "how": "message"}, "Look here"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "action", "fields", "words"), FORMS)
+def test_forms_do_what_commands_do(filled, browser, page, action, fields, words) -> None:
+    assert words in browser.send(page, action, **fields).text
+
+
+def test_a_ballot_is_understood(filled, browser) -> None:
+    fields = {"as": "ada", "choice": "A", "confidence": "5", "text": "Because."}
+    fields |= {"stance-bob": "agree", "stance-eve": "disagree", "comment-eve": "too cold"}
+    page = browser.send("/councils/talk?as=ada", "/councils/talk/answer", **fields)
+    entry = service.find(filled.app, "talk").entries[-1]
+    assert (entry.agent, entry.heard.choice, entry.heard.confidence) == ("ada", "A", 5)
+    assert {peer: one.word for peer, one in entry.heard.stances.items()} == {
+        "bob": "agree", "eve": "disagree",
+    }  # fmt: skip
+    assert "too cold" in page.text
+
+
+def test_approval(served, browser) -> None:
+    config = {"sign_off": "boss", "phases": ["COLLECT"], "synthesizer": "ada"}
+    service.convene(
+        served.app, Opening(topic="Go?", name="go", agents=["ada", "bob"], config=config)
+    )
+    for count, agent in enumerate(("ada", "bob", "ada")):
+        service.respond(served.app, "go", agent, f"## Recommendation\nGo, {count}", Stated())
+    assert "boss has to approve: Go?" in browser.get("/").text
+    fields = {"as": "boss", "approve": "1"}
+    assert "Ended" in browser.send("/councils/go", "/councils/go/sign", **fields).text
+
+
+def test_what_is_refused_is_said_and_nothing_typed_is_lost(filled, browser) -> None:
+    fields = {"as": "bob", "text": "another <answer>"}
+    got = browser.send("/councils/plain?as=ben", "/councils/plain/answer", **fields)
+    assert got.status_code == 409 and "has answered" in Page(got.text).text
+    got = browser.send("/new", "/new", topic="Again?", name="plain", agents=["ada", "bob"])
+    assert got.status_code == 409 and 'value="Again?"' in got.text
+    got = browser.send("/new", "/new", topic="Soon?", name="x", agents=["ada"], timeout="soon")
+    assert got.status_code == 400 and "soon" in Page(got.text).text
+
+
+def test_errors_are_pages_and_strangers_are_asked_to_sign_in(served, browser) -> None:
+    for path in ("/nothing", "/councils/none", "/rooms/none", "/tasks/S9", "/minutes/none"):
+        assert browser.get(path, 404).every("h1")
+    stranger = served.client(Accept="text/html")
+    got = stranger.get("/")
+    assert got.status_code == 401 and "Sign in" in Page(got.text).text
+    assert stranger.post("/sign-in", data={"token": "wrong"}).status_code == 401
+    from tests.web.conftest import TOKEN
+
+    assert stranger.post("/sign-in", data={"token": TOKEN}).headers["location"] == "/"
+    assert stranger.get("/").status_code == 200
+    assert stranger.get(f"{HOST}/static/style.css").status_code == 200
+
+
+def test_a_long_council_is_folded_and_can_be_read_whole(served, browser) -> None:
+    config = {"order": "parallel", "max_rounds": 14}
+    service.convene(served.app, Opening(topic="Long?", procedure="deliberation", config=config))
+    for tour in range(13):
+        for agent in ("ada", "bob", "eve"):
+            others = "\n".join(
+                f"- {one}: disagree" for one in ("ada", "bob", "eve") if one != agent
+            )
+            why = f"{agent} has reason number {tour} " + " ".join(f"w{tour}x{n}" for n in range(20))
+            text = said(f"The way of {agent}", others * bool(tour), why)
+            service.respond(served.app, "active", agent, text, Stated())
+    part, whole = browser.get("/councils/active"), browser.get("/councils/active?all=1")
+    assert "reason number 12" in part.text and "reason number 0" not in part.text
+    assert all(f"reason number {tour}" in whole.text for tour in range(13))
+
+
+TAGS = set(
+    "p br strong em s del code pre a ul ol li blockquote h4 h5 h6 hr table thead tbody tr".split()
+)
+TAGS |= {"th", "td", "div"}
+ODD = ["<b>", "[a](", "](", "javascript:", "![", "`", "|", "\n", "&#", "x3c;", ">", "# ", "<!--"]
+
+
+@given(st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=8)), max_size=30))
+def test_markdown_makes_no_markup_but_its_own(parts) -> None:
+    page = Page(str(markdown.html("".join(parts))))
+    for tag, attrs in page.elements:
+        assert tag in TAGS and set(attrs) <= {"href", "rel", "title", "class", "start", "tabindex"}
+        assert attrs.get("href", "http://").lower().startswith(("http://", "https://", "mailto:"))
+
+
+def test_markdown_that_takes_long_is_shown_as_it_is() -> None:
+    for text in ("![" * 20_000, "x" * (markdown.LONGEST + 1), "> " * 30_000):
+        assert str(markdown.html(text)).startswith("<pre>")
