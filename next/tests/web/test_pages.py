@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from council.archive import minutes
 from council.councils import service, views
 from council.councils.hearing import Stated
 from council.councils.opening import Opening
@@ -15,7 +17,7 @@ from council.rooms import service as rooms
 from council.setup import agents, identities
 from council.tasks import service as tasks
 from council.web import markdown
-from tests.web.conftest import HOST
+from tests.web.conftest import HOST, TOKEN, Served
 
 VOID = {"meta", "link", "input", "br", "hr", "img"}
 EVIL = (
@@ -79,14 +81,21 @@ class Browser:
 
 
 @pytest.fixture
+def served(filled, tmp_path):
+    shutil.copytree(filled, tmp_path / "ws", symlinks=True)
+    return Served(str(tmp_path / "ws"))
+
+
+@pytest.fixture
 def browser(served):
     return Browser(served)
 
 
-@pytest.fixture
-def filled(served):
-    """Some of everything, with names and words that attack the page."""
-    app = served.app
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A workspace with some of everything, with names and words that attack the page."""
+    root = tmp_path_factory.mktemp("filled") / "ws"
+    app = Served(str(root)).app
     agents.add(app, "ada", name=f"Ada {EVIL}", role=EVIL)
     identities.register(app, "ada", "1234", "Ada")
     talk = Opening(topic=f"Tea? {EVIL}", name="talk", procedure="deliberation", brief=EVIL)
@@ -108,18 +117,16 @@ def filled(served):
     rooms.post(app, "hall", EVIL, "anna")
     tasks.join(app, "ada", "worker", ["look"], 4, "")
     tasks.request(app, EVIL, ["look"], "", "", "", {})
-    return served
+    return root
 
 
 @pytest.fixture
-def paths(filled):
-    from council.archive import minutes
-
-    file = minutes.find(filled.app.root, "over")["path"].rpartition("/")[2]
+def paths(served):
+    file = minutes.find(served.app.root, "over")["path"].rpartition("/")[2]
     return [path.format(over=file) for path in _PATHS.split()]
 
 
-def test_all_pages_are_whole_and_show_no_markup_of_others(filled, browser, paths) -> None:
+def test_all_pages_are_whole_and_show_no_markup_of_others(served, browser, paths) -> None:
     for path in paths:
         page = browser.get(path)
         assert [one["src"] for one in page.every("script")] == ["/static/live.js"], path
@@ -137,9 +144,9 @@ def test_all_pages_are_whole_and_show_no_markup_of_others(filled, browser, paths
         assert "\u202e" not in page.text and "\x1b" not in page.text, path
 
 
-def test_a_council_shows_who_holds_what_and_why_it_changed(filled, browser) -> None:
+def test_a_council_shows_who_holds_what_and_why_it_changed(served, browser) -> None:
     page = browser.get("/councils/talk")
-    tally = views.consensus(service.find(filled.app, "talk"))[0]
+    tally = views.consensus(service.find(served.app, "talk"))[0]
     count = len(tally["options"][0]["approve"])
     assert f"{count} of 3 approve option A, 2 needed" in page.text
     assert "changed in Round 2 with Ada" in page.text and "“it is hot" not in page.text
@@ -148,13 +155,13 @@ def test_a_council_shows_who_holds_what_and_why_it_changed(filled, browser) -> N
     assert len(current) == 1
 
 
-def test_sealed_answers_are_on_no_page(filled, browser, paths) -> None:
+def test_sealed_answers_are_on_no_page(served, browser, paths) -> None:
     assert "Bob answered. Answers stay sealed" in browser.get("/councils/plain").text
     for path in paths:
         assert "a sealed secret" not in browser.get(path).text
 
 
-def test_the_decision_comes_first_and_people_are_asked_first(filled, browser) -> None:
+def test_the_decision_comes_first_and_people_are_asked_first(served, browser) -> None:
     text = browser.get("/councils/over").text
     assert -1 < text.index("No decision") < text.index("Where each one ended")
     assert text.index("Where each one ended") < text.index("Transcript") and "Steer" not in text
@@ -181,15 +188,15 @@ FORMS = [  # page, action, fields, what the page says then
 
 
 @pytest.mark.parametrize(("page", "action", "fields", "words"), FORMS)
-def test_forms_do_what_commands_do(filled, browser, page, action, fields, words) -> None:
+def test_forms_do_what_commands_do(served, browser, page, action, fields, words) -> None:
     assert words in browser.send(page, action, **fields).text
 
 
-def test_a_ballot_is_understood(filled, browser) -> None:
+def test_a_ballot_is_understood(served, browser) -> None:
     fields = {"as": "ada", "choice": "A", "confidence": "5", "text": "Because."}
     fields |= {"stance-bob": "agree", "stance-eve": "disagree", "comment-eve": "too cold"}
     page = browser.send("/councils/talk?as=ada", "/councils/talk/answer", **fields)
-    entry = service.find(filled.app, "talk").entries[-1]
+    entry = service.find(served.app, "talk").entries[-1]
     assert (entry.agent, entry.heard.choice, entry.heard.confidence) == ("ada", "A", 5)
     assert {peer: one.word for peer, one in entry.heard.stances.items()} == {
         "bob": "agree", "eve": "disagree",
@@ -209,7 +216,7 @@ def test_approval(served, browser) -> None:
     assert "Ended" in browser.send("/councils/go", "/councils/go/sign", **fields).text
 
 
-def test_what_is_refused_is_said_and_nothing_typed_is_lost(filled, browser) -> None:
+def test_what_is_refused_is_said_and_nothing_typed_is_lost(served, browser) -> None:
     fields = {"as": "bob", "text": "another <answer>"}
     got = browser.send("/councils/plain?as=ben", "/councils/plain/answer", **fields)
     assert got.status_code == 409 and "has answered" in Page(got.text).text
@@ -226,8 +233,6 @@ def test_errors_are_pages_and_strangers_are_asked_to_sign_in(served, browser) ->
     got = stranger.get("/")
     assert got.status_code == 401 and "Sign in" in Page(got.text).text
     assert stranger.post("/sign-in", data={"token": "wrong"}).status_code == 401
-    from tests.web.conftest import TOKEN
-
     assert stranger.post("/sign-in", data={"token": TOKEN}).headers["location"] == "/"
     assert stranger.get("/").status_code == 200
     assert stranger.get(f"{HOST}/static/style.css").status_code == 200
