@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
+from contextlib import suppress
 from urllib.parse import quote, unquote
 
 from council.agents import souls
@@ -19,23 +20,17 @@ from council.kernel.record import Any
 from council.tasks import service as tasks
 
 MOST, SCHEME = 100, "council://"  # resources of a kind, values of an argument
-_FORMS = {"conversation": "text/markdown", "minutes": "text/markdown"}
-_FORMS["record"] = "application/json"
 
 
 def listed(app: App, _: Any) -> dict[str, Any]:
     """Return what is open, and the newest minutes and artifacts."""
+    past, kept = minutes.rows(app.root)[:MOST], artifacts.known(app.root)[:MOST]
     rows = [("conversation", name, f"{name}, open") for name in app.conversations()]
-    rows += [("minutes", one["conversation"], one["title"]) for one in minutes.rows(app.root)][
-        :MOST
-    ]
-    rows += [("artifact", one, one[:12]) for one in artifacts.known(app.root)][:MOST]
-    return {
-        "resources": [
-            {"uri": f"{SCHEME}{kind}/{quote(name, safe='')}", "name": name, "title": title}
-            for kind, name, title in rows
-        ]
-    }
+    rows += [("minutes", one["conversation"], one["title"]) for one in past]
+    rows += [("artifact", one, one[:12]) for one in kept]
+    keys = ("uri", "name", "title")
+    made = [(f"{SCHEME}{kind}/{quote(name, safe='')}", name, title) for kind, name, title in rows]
+    return {"resources": [dict(zip(keys, row, strict=True)) for row in made]}
 
 
 def read(app: App, params: Any) -> dict[str, Any]:
@@ -45,20 +40,20 @@ def read(app: App, params: Any) -> dict[str, Any]:
         NotFound: There is none of that address (`no-resource`), or of that name.
     """
     kind, _, name = params.uri.removeprefix(SCHEME).partition("/")
-    made, name = {"uri": params.uri, "mimeType": _FORMS.get(kind)}, unquote(name)
+    name, form = unquote(name), "text/markdown"
     if kind == "artifact":
-        data, of = artifacts.fetch(app.root, name), artifacts.about(app.root, name)
-        try:
-            made |= {"mimeType": of.content_type, "text": data.decode()}
-        except UnicodeDecodeError:
-            made |= {"mimeType": of.content_type, "blob": b64encode(data).decode()}
-    elif made["mimeType"] and name:
-        state = service.find(app, name)
-        is_data = kind == "record"
-        made["text"] = codec.dumps(views.shown(state)) if is_data else views.text(state, app.root)
+        data, form = artifacts.fetch(app.root, name), artifacts.about(app.root, name).content_type
+    elif name and kind in ("conversation", "minutes"):
+        data = views.text(service.find(app, name), app.root).encode()
+    elif name and kind == "record":
+        data, form = codec.encoded(views.shown(service.find(app, name))), "application/json"
     else:
         raise NotFound("no-resource", f"no resource {params.uri[:80]}", f"{SCHEME}minutes/NAME")
-    return {"contents": [made]}
+    try:
+        content = {"text": data.decode()}
+    except UnicodeDecodeError:
+        content = {"blob": b64encode(data).decode()}
+    return {"contents": [{"uri": params.uri, "mimeType": form, **content}]}
 
 
 def prompt(app: App, params: Any) -> dict[str, Any]:
@@ -77,22 +72,17 @@ def prompt(app: App, params: Any) -> dict[str, Any]:
 
 def complete(app: App, params: Any) -> dict[str, Any]:
     """Return the values of an argument that begin with what is typed."""
-    known = app.conversations
-    if params.argument.name == "agent":
-        known = lambda: [*souls.agents(app.root, app.settings)]  # noqa: E731
-    found = [one for one in known() if one.startswith(params.argument.value)]
-    values = {"values": found[:MOST], "total": len(found), "hasMore": len(found) > MOST}
-    return {"completion": values}
+    is_agent, typed = params.argument.name == "agent", params.argument.value
+    known = souls.agents(app.root, app.settings) if is_agent else app.conversations()
+    found = [one for one in known if one.startswith(typed)]
+    return {"completion": {"values": found[:MOST], "hasMore": len(found) > MOST}}
 
 
 def stamps(app: App) -> dict[str, Any]:
-    """Return what changes with a conversation, by the addresses of its resources."""
+    """Return what changes with an open conversation, by the address of its resource."""
     made = {}
     for name in app.conversations():
-        try:
+        with suppress(OSError):  # it ends just now
             found = os.stat(app.page_of(name))
-        except OSError:
-            continue
-        for kind in ("conversation", "record"):
-            made[f"{SCHEME}{kind}/{name}"] = (found.st_ino, found.st_mtime_ns, found.st_size)
+            made[f"{SCHEME}conversation/{name}"] = (found.st_ino, found.st_mtime_ns, found.st_size)
     return made

@@ -29,7 +29,7 @@ from council.kernel.errors import Invalid, Refusal, Usage
 from council.kernel.ids import checked_text, cut
 from council.kernel.record import Any
 from council.mcp import offers
-from council.mcp.tools import TOOLS, Given, wait
+from council.mcp.tools import TOOLS, Given
 
 Context = ServerRequestContext[Any, Any]
 Made = dict[str, Any]
@@ -72,9 +72,8 @@ class Serving:
     async def _done(self, function: Callable[..., Any], *given: Any, apart: bool = False) -> Any:
         """Return what a function of the workspace, as it is now, returns."""
         call, limiter = partial(function, self._open(), *given), self._one_by_one
-        return await to_thread.run_sync(
-            call, abandon_on_cancel=True, limiter=None if apart else limiter
-        )
+        how: Made = {"limiter": None if apart else limiter, "abandon_on_cancel": apart}
+        return await to_thread.run_sync(call, **how)
 
     def _asking(self, form: type[types.Result], function: Callable[[App, Any], Made]) -> Handler:
         """Return the handler that a function of `offers` is; a refusal is a protocol error."""
@@ -106,23 +105,24 @@ class Serving:
         except OSError as error:
             return _result(f"disk: {error.strerror}: {error.filename}", True)
         data = (made if isinstance(made, str) else codec.dumps(made)).encode(errors="replace")
-        end, failed = offset + MOST, isinstance(made, dict) and "error" in made
+        failed = isinstance(made, dict) and "error" in made
         if offset or len(data) > MOST:
-            more = f"{name} with offset {end}" if end < len(data) else "no more"
-            piece = data[offset:end].decode(errors="ignore")
+            piece = data[offset : offset + MOST].decode(errors="ignore")
+            end = offset + len(piece.encode())
+            more = f"{name} with offset {end}" if piece and end < len(data) else "no more"
             return _result(f"{piece}\n\n[{len(data)} bytes in all; next: {more}]", failed)
         return _result(data.decode(), failed, made)
 
     async def _wait(self, ctx: Context, given: Given) -> Made:
-        most, which, begin = given.get("timeout_s", 30), given["conversation"], anyio.current_time()
+        most, begin = given.get("timeout_s", 30), anyio.current_time()
         while True:
             spent = anyio.current_time() - begin
-            await ctx.session.report_progress(spent, most, f"waiting for {which or 'a turn'}")
-            left = min(SLICE, max(0.0, most - spent))
-            made: Made = await self._done(wait, which, left, apart=True)
+            await ctx.session.report_progress(spent, most, "waiting for your turn")
+            left = given["seconds"] = min(SLICE, max(0.0, most - spent))
+            made: Made = await self._done(TOOLS["wait"], given, apart=True)
             if made["outcome"] != "timeout" or left < SLICE:
                 return made
-            which = made["conversationId"]
+            given["conversation"] = made["conversationId"]
 
     async def _follow(self, ctx: Context, params: types.SubscribeRequestParams) -> types.Result:
         await self._asking(types.ReadResourceResult, offers.read)(ctx, params)  # or it is refused
@@ -149,11 +149,12 @@ class Serving:
             before, seen = seen, await self._done(offers.stamps)
             if before.keys() != seen.keys():
                 await self._bus.publish(ResourcesListChanged())
-            for uri in {uri for uri, _ in before.items() ^ seen.items()}:
-                await self._bus.publish(ResourceUpdated(uri=uri))
-                for session in [s for (_, one), s in self._followed.items() if one == uri]:
-                    with suppress(Exception):  # a client that has gone keeps it from no other
-                        await session.send_resource_updated(uri)
+            for changed in {uri for uri, _ in before.items() ^ seen.items()}:
+                for uri in (changed, changed.replace("conversation", "record", 1)):
+                    await self._bus.publish(ResourceUpdated(uri=uri))
+                    for session in [s for (_, one), s in self._followed.items() if one == uri]:
+                        with suppress(Exception):  # a client that has gone keeps it from no other
+                            await session.send_resource_updated(uri)
 
 
 def _arguments(given: Made, schema: Made, most: int) -> Given:
@@ -166,7 +167,7 @@ def _arguments(given: Made, schema: Made, most: int) -> Given:
         Usage: They do not fit.
         Invalid: A text is too long, or is no text.
     """
-    known, made = schema["properties"], Given()
+    known, made = schema["properties"], Given(str)
     for name, value in given.items() if known else ():
         if isinstance(value, str) and known.get(name, {}).get("type", "string") != "string":
             with suppress(Invalid):

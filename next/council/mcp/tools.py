@@ -1,10 +1,12 @@
 """What each tool does: one call of the service of that name.
 
-Arguments have passed the schema of `texts/mcp.json`. A tool returns a text for people, or data.
+Arguments have passed the schema of `texts/mcp.json`; one that is left out reads as "". A tool
+returns a text for people, or data.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 
 from council.app import App
@@ -18,12 +20,8 @@ from council.observe import explain, status
 from council.rooms import service as rooms
 from council.tasks import service as tasks
 
-
-class Given(dict[str, Any]):
-    """The arguments of a call; "" for one that is left out."""
-
-    def __missing__(self, name: str) -> str:
-        return ""
+Given = defaultdict[str, Any]
+Tool = Callable[[App, Given], Any]
 
 
 def _context(app: App, given: Given) -> str:
@@ -33,17 +31,11 @@ def _context(app: App, given: Given) -> str:
 
 
 def _respond(app: App, given: Given) -> Any:
-    line = "{agent}={stance}:{comment}"
-    stances = [line.format_map({"comment": "", **one}) for one in given["stances"] or ()]
-    own = {name: one for name, one in given.items() if name in service.Stated._kinds}
+    line, name, text = "{agent}={stance}:{comment}", given["conversation"], given["text"]
+    stances = [line.format_map({"comment": "", **one}) for one in given["stances"]]
+    own = {key: one for key, one in given.items() if key in service.Stated._kinds and one}
     stated = service.Stated(**{**own, "stances": stances, "mark": given["round"]})
-    name, agent = app.find(given["conversation"]), service.who(app, "")
-    return service.respond(app, name, agent, given["text"], stated)
-
-
-def wait(app: App, which: str, seconds: float) -> dict[str, Any]:
-    """Wait so many seconds for the turn of the agent that the server acts as."""
-    return service.wait(app, which, service.who(app, ""), seconds)
+    return service.respond(app, app.find(name), service.who(app, ""), text, stated)
 
 
 def _convene(app: App, given: Given) -> Any:
@@ -59,9 +51,8 @@ def _show(app: App, given: Given) -> Any:
     state = service.find(app, which)
     if form == "consensus":
         return views.consensus(state)[0]
-    if form == "debate-session":
-        return views.debate_session(state)
-    return views.shown(state) if form == "json" else views.text(state, app.root)
+    as_data = {"json": views.shown, "debate-session": views.debate_session}.get(form)
+    return as_data(state) if as_data else views.text(state, app.root)
 
 
 def _say(app: App, given: Given) -> Any:
@@ -74,11 +65,10 @@ def _say(app: App, given: Given) -> Any:
     return service.say(app, given["conversation"], text, to, by, given["key"])
 
 
-def _sent(send: Callable[..., Any]) -> Callable[[App, Given], Any]:
-    def sent(app: App, given: Given) -> Any:
-        return send(app, given.pop("text"), service.person(app), given.pop("to"), **given)
-
-    return sent
+def _sent(send: Callable[..., Any]) -> Tool:
+    return lambda app, given: send(
+        app, given.pop("text"), service.person(app), given.pop("to"), **given
+    )
 
 
 def _publish(app: App, given: Given) -> Any:
@@ -88,17 +78,19 @@ def _publish(app: App, given: Given) -> Any:
 
 
 def _fetch(app: App, given: Given) -> str:
-    data = artifacts.fetch(app.root, given["artifact"])
     try:
-        return data.decode()
+        return artifacts.fetch(app.root, given["artifact"]).decode()
     except UnicodeDecodeError:
-        what = f"{given['artifact']} is no text"
-        raise Invalid("binary", what, f"read council://artifact/{given['artifact']}") from None
+        fix = f"read council://artifact/{given['artifact']}"
+        raise Invalid("binary", "that artifact is no text", fix) from None
 
 
-TOOLS: dict[str, Callable[[App, Given], Any]] = {
+TOOLS: dict[str, Tool] = {
     "context": _context,
     "respond": _respond,
+    "wait": lambda app, given: service.wait(
+        app, given["conversation"], service.who(app, ""), given["seconds"]
+    ),
     "convene": _convene,
     "status": lambda app, _: status.status(app),
     "show": _show,

@@ -42,22 +42,22 @@ def integrate(app: App, program: str, remove: bool = False, as_: str = "") -> di
         Invalid: The settings cannot be read.
     """
     variable, usual, settings, skills, key = PROGRAMS[program].split()
-    base = app.env.get(variable, "") or f"{keys.home(app.env)}/{usual}"
-    path = f"{base}/{settings.split('|')[-1 if app.env.get(variable) else 0]}"
-    path, skill = map(os.path.normpath, (path, f"{base}/{skills}/{NAME}"))
-    path = os.path.realpath(path)
-    argv = [*schedule.command(), "mcp", "--root", app.root, *(["--as", as_] if as_ else [])]
+    named = app.env.get(variable, "")
+    base = named or f"{keys.home(app.env)}/{usual}"
+    path = os.path.normpath(f"{base}/{settings.split('|')[-1 if named else 0]}")
+    path, skill = os.path.realpath(path), os.path.normpath(f"{base}/{skills}/{NAME}")
+    ours, argv = f"{app.root}/skills/{NAME}", [*schedule.command(), "mcp", "--root", app.root]
+    argv += ["--as", as_] if as_ else []
     with files.reported("change", path):
         found = files.read(path)
         before = after = found[0].decode("utf-8", "surrogateescape") if found else ""
-        there, ours = _words(before, key, path), f"{app.root}/skills/{NAME}"
-        is_linked = os.path.islink(skill) and os.readlink(skill) == ours
-        other = path if there and app.root not in there else ""
-        other = other or (skill if os.path.lexists(skill) and not is_linked else "")
-        if other and not remove:
-            what = f"{other} has another {NAME}, which is kept"
+        there, linked = _words(before, key, path), os.path.lexists(skill)
+        is_linked = linked and os.path.islink(skill) and os.readlink(skill) == ours
+        is_other = bool(there) and app.root not in there
+        if not remove and (is_other or linked is not is_linked):
+            what = f"{path if is_other else skill} has another {NAME}, which is kept"
             raise Conflict("not-ours", what, "remove it there first")
-        if app.root in there and (remove or there != argv):
+        if there and not is_other and (remove or there != argv):
             after = _without(before, key, there)
         if not remove and there != argv:
             after = _with(after, key, argv)
@@ -70,9 +70,10 @@ def integrate(app: App, program: str, remove: bool = False, as_: str = "") -> di
         elif not remove and not is_linked:
             os.makedirs(os.path.dirname(skill), exist_ok=True)
             os.symlink(ours, skill)
-    done = "unchanged" if after == before and is_linked is not remove else ""
-    done = done or ("removed" if remove else "added")
-    return {"program": program, "outcome": done, "settings": path, "skill": skill}
+    outcome = "removed" if remove else "added"
+    is_same = after == before and is_linked is not remove
+    made = {"program": program, "settings": path, "skill": skill}
+    return {**made, "outcome": "unchanged" if is_same else outcome}
 
 
 def _write(path: str, text: str, found: Any) -> None:
@@ -96,19 +97,20 @@ def _words(text: str, key: str, path: str) -> list[str]:
             whole = codec.loads(re.sub(r",(\s*[}\]])", r"\1", bare) if text.strip() else "{}")
             entry = whole.get(key, {}).get(NAME)
         command = entry.get("command", "?") if entry is not None else []
-        return [command, *entry["args"]] if isinstance(command, str) else [*command]
-    except (ValueError, AttributeError, KeyError, Invalid):
+        return [command, *entry.get("args", [])] if isinstance(command, str) else [*command]
+    except (ValueError, AttributeError, Invalid):
         raise Invalid("bad-settings", f"{path} cannot be read", "correct it first") from None
 
 
 def _pieces(key: str, argv: list[str]) -> tuple[str, str]:
     """Return our entry for settings that have servers, and for those that have none."""
+    command, args = codec.dumps(argv[0]), codec.dumps(argv[1:], spaced=True)
     if key == "-":
-        args = codec.dumps(argv[1:], spaced=True)
-        return f"[mcp_servers.{NAME}]\ncommand = {codec.dumps(argv[0])}\nargs = {args}\n", ""
-    entry: dict[str, Any] = {"command": argv[0], "args": argv[1:]}
-    entry = {"type": "local", "command": argv} if key == "mcp" else entry
-    inner = f'\n    "{NAME}": {codec.dumps(entry, spaced=True)}'
+        return f"[mcp_servers.{NAME}]\ncommand = {command}\nargs = {args}\n", ""
+    entry = f'{{"command": {command}, "args": {args}}}'
+    if key == "mcp":
+        entry = codec.dumps({"type": "local", "command": argv}, spaced=True)
+    inner = f'\n    "{NAME}": {entry}'
     return inner, f'\n  "{key}": {{{inner}\n  }}'
 
 
@@ -151,7 +153,7 @@ def _members(text: str, start: int) -> tuple[dict[str, tuple[int, int]], int]:
             inside = begin = at + 1
         elif word[0] == '"' and depth == 1 and not key:
             key = codec.loads(word)
-        elif (word == "," and depth == 1) or depth == 0:
+        elif depth == 0 or (word == "," and depth == 1):
             if key:
                 found[key] = (begin, begin + len(text[begin:at].rstrip()))
             key, begin = "", at + 1
