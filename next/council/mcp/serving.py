@@ -7,7 +7,7 @@ looks of `wait`, which reports progress and can be cancelled between them, run b
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -168,20 +168,27 @@ def _arguments(given: Made, schema: Made, most: int) -> Given:
         Invalid: A text is too long, or is no text.
     """
     known, made = schema["properties"], Given(str)
+    for text in _texts(given):
+        checked_text(text.encode("utf-8", "surrogatepass"), most)
     for name, value in given.items() if known else ():
         if isinstance(value, str) and known.get(name, {}).get("type", "string") != "string":
             with suppress(Invalid):
                 value = codec.loads(value)
-        if isinstance(value, str):
-            value = checked_text(value.encode("utf-8", "surrogatepass"), most)
-            value = value if value.strip() else ""
-        if value not in ("", None, [], {}):
+        if (value.strip() if isinstance(value, str) else value) not in ("", None, [], {}):
             made[name] = value
     if fault := next(jsonschema.Draft202012Validator(schema).iter_errors(dict(made)), None):
         where = fault.json_path[2:] and f"{fault.json_path[2:]}: "
         hint = f"the arguments are {', '.join(known)}"
         raise Usage("usage", where + cut(fault.message, 200), hint)
     return made
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, (list, dict)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
 
 
 def _line(error: Refusal) -> str:

@@ -81,6 +81,7 @@ FAULTS = [
     ("respond", {"text": " "}, "'text' is a required property"),
     ("respond", {"text": "x", "txt": "y"}, "'txt' was unexpected"),
     ("respond", {"text": "a\0b"}, "binary"),
+    ("respond", {"text": "a", "stances": [{"agent": "b\0", "stance": "agree"}]}, "binary"),
     ("respond", {"text": "x", "status": "maybe"}, "status: 'maybe' is not one of"),
     ("respond", {"text": "x", "conversation": "nope"}, "not-found"),
     ("wait", {"timeout_s": "soon"}, "timeout_s"),
@@ -170,6 +171,28 @@ def test_wait_reports_progress_until_the_answer_of_another_makes_it_a_turn(stdio
             assert made.structured_content["outcome"] == "turn"
             assert made.structured_content["phase"] == "CHALLENGE"
         assert heard[0][0] < 5 <= heard[1][0] < 60 == heard[0][1]
+
+    anyio.run(main)
+
+
+def test_agents_are_run_beside_other_calls(stdio):
+    stdio.program("bea", "sleep 3; echo It is fair.")
+
+    async def main():
+        async with stdio.client(*ANN) as client, anyio.create_task_group() as group:
+            done = []
+
+            async def call():
+                made = await client.call_tool("call", {"to": "bea", "text": "Is it fair?"})
+                done.append(json.loads(text(made)))
+
+            group.start_soon(call)
+            with anyio.fail_after(60):
+                running = 0
+                while not running:
+                    running = json.loads(text(await client.call_tool("status")))["runs"]
+            assert not done
+        assert (done[0]["status"], done[0]["summary"]) == ("ok", "It is fair.")
 
     anyio.run(main)
 
