@@ -1,13 +1,14 @@
 """The driver that has an agent of OpenClaw take one turn, in a session for each conversation.
 
-What came of a turn is read from the structure of OpenClaw's report: one that timed out, or whose
-tool failed, may end with exit code 0. The shell of the agent is the gateway's and knows nothing of
-the run, so what it needs is left in a file for our plugin (`setup/files/openclaw`).
+What came of a turn is read from the structure of OpenClaw's report, since failed turns may end with
+exit code 0. The agent's shell is the gateway's and knows nothing of the run, so what it needs is
+left in a file for our plugin (`setup/files/openclaw`).
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from council.agents.readers import Listener, Said
 from council.agents.settings import AgentSettings
@@ -18,8 +19,8 @@ from council.kernel.record import Any
 from council.runs.drivers import Output, RunPlace
 from council.runs.drivers.command import run_program
 
-FOLDER = "memory/shared/.council/openclaw"
-SECRETS = ("OPENCLAW_GATEWAY_TOKEN", "OPENCLAW_GATEWAY_PASSWORD")
+_FOLDER = "memory/shared/.council/openclaw"
+_SECRETS = ("OPENCLAW_GATEWAY_TOKEN", "OPENCLAW_GATEWAY_PASSWORD")
 _NODE = ("NODE_COMPILE_CACHE", "NODE_OPTIONS", "NODE_USE_ENV_PROXY")
 _BROKEN_OFF = ("toolUse", "error", "aborted", "timeout", "restart")
 _SLACK = 20.0  # seconds for the gateway to end the turn itself
@@ -30,24 +31,22 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     trace = place.variables.get("COUNCIL_TRACE") or place.id.rsplit(".", 3)[0]
     mine = trace if len(trace) == 36 else f"{trace}-{digest(place.root)[:8]}"  # no UUID
     key, limit = f"agent:{agent.id}:council:{mine}".lower(), place.seconds
-    argv = ["openclaw", "agent", "--agent", agent.id, "--session-key", key, "--json"]
-    argv += ["--timeout", str(max(1, int(limit - min(_SLACK, limit / 4))))]
-    argv += ["--message-file", f"{place.folder}/prompt.md"]
-    argv += ["--model", agent.model] if agent.model else []
-    own = [name for name in place.environ if name.startswith("OPENCLAW_")]
-    env, report = place.environment((*own, *_NODE, *agent.env)), _Report()
+    argv = ["openclaw", "agent", "--agent", agent.id, "--session-key", key, "--json", "--timeout"]
+    argv += [str(max(1, int(limit - min(_SLACK, limit / 4)))), "--message-file"]
+    argv += [f"{place.folder}/prompt.md", *(("--model", agent.model) if agent.model else ())]
+    seen = (name for name in place.environ if name.startswith("OPENCLAW_"))
+    env, report = place.environment((*seen, *_NODE, *agent.env)), _Report()
     shell = {name: one for name, one in env.items() if name.startswith(("COUNCIL_", "TRACE"))}
-    note = f"{place.root}/{FOLDER}/{digest(key)}.json"
+    note = f"{place.root}/{_FOLDER}/{digest(key)}.json"
     os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
     files.replace(note, codec.encoded(shell), 0o600)
     try:
         how: Any = {"reads_stdin": False, "by_tool": agent.answer == "tool"}
-        output = run_program(argv, prompt, report, env, place, (*SECRETS, *agent.env), **how)
+        output = run_program(argv, prompt, report, env, place, (*_SECRETS, *agent.env), **how)
     finally:
-        os.unlink(note)
-    if output.code and report.said.reason == "timeout":
-        output.code = "timed-out"
-    return output
+        with suppress(FileNotFoundError):
+            os.unlink(note)
+    return output.copy(code="timed-out") if report.said.reason == "timeout" else output
 
 
 class _Report(Listener):
@@ -73,16 +72,17 @@ def _said(report: dict[str, Any]) -> Said:
     meta, shown = result.get("meta") or {}, result.get("payloads") or []
     errors = " ".join(one.get("text") or "" for one in shown if one.get("isError"))
     texts = (one for one in shown if not (one.get("isError") or one.get("isReasoning")))
-    said = Said(text="\n\n".join(filter(None, (one.get("text") for one in texts))))
-    stop = said.reason = str(meta.get("stopReason") or "")
+    text, stop = [one.get("text") or "" for one in texts], str(meta.get("stopReason") or "")
+    said = Said(text="\n\n".join(filter(None, text)), reason=stop)
     fault = (report.get("error") or meta.get("error") or {}).get("message") or errors
     if status != "ok":
-        said.reason, said.fault = str(status), fault or str(report.get("summary") or status)
+        said.reason, said.fault = str(status or ""), fault or "it failed"
     elif meta.get("error") or meta.get("aborted") or stop in _BROKEN_OFF:
         said.fault = f"{fault or 'the turn was broken off'} ({stop or 'aborted'})"
     elif not said.text.strip():
         said.fault = errors
     said.is_over = not said.fault
+    said.code = "bad-settings" if said.fault.startswith("Unknown agent id") else ""
     use = (meta.get("agentMeta") or {}).get("usage") or {}
     said.input = sum(use.get(name) or 0 for name in ("input", "cacheRead", "cacheWrite"))
     said.tokens = use.get("total") or said.input + (use.get("output") or 0) or None

@@ -104,7 +104,7 @@ const TOOLS = [
   creates("report", "members", "Create a channel to which agents only post."),
   creates("work", "members", "Create a workspace channel; its mode cannot be changed."),
   ["create-discussion-channel", "Create a discussion with a goal; you complete it.", {
-    "discussion-guide*": text("Topic, goals and completion criteria."),
+    "discussion-guide*": text("Markdown with the headings ## Topic, ## Goals and ## Completion criteria."),
     "participants*": list(MEMBERS),
     "callback-channel": text("The room that gets the summary."),
     "callback-guild": text("The guild of that channel; a room in files has none."),

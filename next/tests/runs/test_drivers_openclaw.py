@@ -1,0 +1,139 @@
+"""The driver of OpenClaw, with a small program that says what the real one said."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+from council.agents.settings import AgentSettings
+from council.kernel.ids import digest
+from council.runs.drivers import Output, RunPlace
+from council.runs.supervisor import run_agent
+
+NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+TRACE = "f2eaea8e-a38c-4f15-a006-ef9b00117f18"
+USE = {"input": 800, "output": 100, "cacheRead": 200, "cacheWrite": 0, "total": 1100}
+
+
+def report(*payloads, status="ok", **meta):
+    agent = {"usage": {**USE, "cost": {"total": 0.001}}}
+    whole = {"stopReason": "stop", "error": None, "aborted": False, "agentMeta": agent, **meta}
+    return {"runId": "r", "status": status, "result": {"payloads": payloads, "meta": whole}}
+
+
+def refused(words):
+    return {"ok": False, "error": {"type": "cli_error", "message": words}}
+
+
+class Bench:
+    def __init__(self, root) -> None:
+        self.root, folder = str(root), f"{root}/runs/c.1.henry.1"
+        environ = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(root)}
+        environ |= {"OPENCLAW_GATEWAY_TOKEN": "a-secret-token", "OTHER": "no"}
+        self.place = RunPlace(root=self.root, id="c.1.henry.1", agent="henry", folder=folder)
+        self.place.environ, self.place.token = environ, "of-the-run"
+        self.place.variables = {"COUNCIL_TRACE": TRACE, "TRACEPARENT": "00-1-2-01"}
+
+    def run(self, said: object, code: int = 0, errors: str = "", **settings) -> Output:
+        text = said if isinstance(said, str) else json.dumps(said, indent=2)
+        os.makedirs(f"{self.root}/bin", exist_ok=True)
+        with open(f"{self.root}/said", "w") as file:
+            file.write(text)
+        notes = (
+            'printf "%s\\n" "$@" > args; env > env; cat memory/shared/.council/openclaw/* > note'
+        )
+        with open(f"{self.root}/bin/openclaw", "w") as file:
+            file.write(f"#!/bin/sh\n{notes}\nls -l memory/shared/.council/openclaw > modes\n")
+            file.write(f'cat said; echo "{errors}" >&2; exit {code}\n')
+        os.chmod(f"{self.root}/bin/openclaw", 0o755)
+        self.place.now, self.place.seconds = NOW, 60.0
+        agent = AgentSettings(id="henry", driver="openclaw", **settings)
+        return run_agent(agent, "/What now?", self.place)
+
+    def read(self, name: str) -> str:
+        with open(f"{self.root}/{name}") as file:
+            return file.read()
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+FAILED = {"text": "⚠️ Exec failed", "isError": True}
+LATE = {"text": "Request timed out before a response was generated.", "isError": True}
+ROWS = [
+    # what it prints, its exit code; then text, code, a part of the words
+    (report({"text": "Yes."}), 0, "Yes.", "", ""),
+    (report({"text": "Yes."}), 1, "Yes.", "", ""),
+    (report({"text": "Yes."}, {"text": "And no."}), 0, "Yes.\n\nAnd no.", "", ""),
+    (report({"text": "Hm.", "isReasoning": True}, {"text": "Yes."}), 0, "Yes.", "", ""),
+    (report({"text": "⚠️ Yes."}), 0, "⚠️ Yes.", "", ""),
+    (report(FAILED, {"text": "Yes all the same."}), 0, "Yes all the same.", "", ""),
+    (report(), 0, "", "no-answer", "without an answer"),
+    (report({"text": " "}), 0, " ", "no-answer", "without an answer"),
+    (report(FAILED), 0, "", "crashed", "Exec failed"),
+    (report({"text": "Half"}, stopReason="toolUse"), 0, "Half", "crashed", "broken off (toolUse)"),
+    (report({"text": "Half"}, aborted=True), 0, "Half", "crashed", "broken off"),
+    (report({"text": "Half"}, stopReason="length"), 0, "Half", "cut-off", "length"),
+    (report(LATE, status="timeout"), 0, "", "timed-out", "Request timed out"),
+    (report(LATE, status="timeout"), 1, "", "timed-out", "Request timed out"),
+    (refused("Authentication failed (provider returned HTTP 401)."), 1, "", "refused-key", "401"),
+    (refused("⚠️ x returned a billing error — out of credits"), 1, "", "no-credit", "billing"),
+    (refused('Unknown agent id "nosuch". Use "x"'), 1, "", "bad-settings", "Unknown agent id"),
+    (refused("Unknown model: a/b. Run `x`"), 1, "", "bad-model", "Unknown model"),
+    (refused("Gateway not reachable at ws (ECONNREFUSED)."), 1, "", "unreachable", "not reachable"),
+    (refused("the token a-secret-token is wrong"), 1, "", "crashed", "the token *** is wrong"),
+    ("would lose inter-session attribution", 1, "", "crashed", "exit 1"),
+    ("Config warnings\n" + json.dumps(report({"text": "Yes."}), indent=2), 0, "Yes.", "", ""),
+    ('{"result": [1], "status": "ok"}', 0, "", "crashed", "cannot be read"),
+    ('{"status": ', 0, "", "crashed", "cannot be read"),
+    ("", 0, "", "no-answer", "without an answer"),
+]
+
+
+@pytest.mark.parametrize(("said", "exit_code", "text", "code", "words"), ROWS)
+def test_what_a_report_means(bench, said, exit_code, text, code, words):
+    output = bench.run(said, exit_code)
+    assert (output.text, output.code) == (text, code)
+    assert words in output.words
+    if not isinstance(said, str) and "result" in said:
+        assert (output.use.tokens, output.use.input, output.use.usd) == (1100, 1000, 0.001)
+
+
+def test_the_turn_has_its_session_and_its_shell_the_variables_of_the_run(bench):
+    bench.run(report({"text": "Yes."}), model="openai/gpt-5", answer="tool")
+    args, key = bench.read("args").splitlines(), f"agent:henry:council:{TRACE}"
+    assert args[:5] == ["agent", "--agent", "henry", "--session-key", key]
+    assert args[args.index("--timeout") + 1] == "45"
+    assert args[args.index("--model") + 1] == "openai/gpt-5"
+    with open(args[args.index("--message-file") + 1]) as prompt:
+        assert prompt.read() == "/What now?"
+    assert "OPENCLAW_GATEWAY_TOKEN=a-secret-token" in bench.read("env")
+    assert "OTHER=" not in bench.read("env")
+    note = json.loads(bench.read("note"))
+    assert (note["COUNCIL_TOKEN"], note["TRACEPARENT"]) == ("of-the-run", "00-1-2-01")
+    assert not any(name.startswith("OPENCLAW") for name in note)
+    assert bench.read("modes").splitlines()[1].startswith("-rw-------")
+    assert digest(key) in bench.read("modes")
+    assert os.listdir(f"{bench.root}/memory/shared/.council/openclaw") == []
+
+
+def test_what_has_no_uuid_has_another_session_in_each_workspace(bench):
+    bench.place.variables = {"COUNCIL_TRACE": "T1"}
+    bench.run(report({"text": "Yes."}))
+    own = f"agent:henry:council:t1-{digest(bench.root)[:8]}"
+    assert bench.read("args").splitlines()[4] == own
+
+
+def test_an_answer_by_command_needs_no_text(bench):
+    output = bench.run(report({"text": "I have answered."}), answer="tool")
+    assert (output.text, output.code) == ("", "")
+
+
+def test_a_missing_program_is_named(bench):
+    bench.place.environ["PATH"] = "/nonexistent"
+    assert bench.run("").code == "missing-program"

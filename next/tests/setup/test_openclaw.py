@@ -1,0 +1,271 @@
+"""OpenClaw set up by its own commands, of which a small program does what the real ones do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from council.app import App
+from council.setup import init, openclaw, schedule
+from tests.scenarios.workspaces import COMMAND
+
+STAND_IN = f"""#!{sys.executable}
+import json, os, shutil, sys
+home, words = os.environ["HOME"], [one for one in sys.argv[1:] if one != "--json"]
+state = home + "/.openclaw"
+def load(): return json.load(open(home + "/config")) if os.path.exists(home + "/config") else {{}}
+def save(made): json.dump(made, open(home + "/config", "w"))
+open(home + "/calls", "a").write(json.dumps(sys.argv[1:]) + chr(10))
+config, verb = load(), words[:2]
+if verb == ["agents", "list"]:
+    print(open(home + "/agents").read())
+elif verb == ["config", "get"]:
+    if words[2] not in config: sys.exit("[openclaw] Reason: not set")
+    print(json.dumps(config[words[2]]))
+elif verb == ["config", "set"]: save({{**config, words[2]: json.loads(words[3])}})
+elif verb == ["config", "unset"]: save({{k: v for k, v in config.items() if k != words[2]}})
+elif verb == ["plugins", "install"]: shutil.copytree(words[2], state + "/extensions/council")
+elif verb == ["plugins", "uninstall"]: shutil.rmtree(state + "/extensions/council")
+elif verb == ["skills", "install"]: shutil.copytree(words[2], state + "/skills/council")
+elif verb == ["cron", "add"]:
+    save({{**config, "job": words}}); print(json.dumps({{"id": "j-1"}}, indent=1))
+elif verb == ["cron", "list"]:
+    print(json.dumps({{"jobs": [{{"id": "j-1"}}] if "job" in config else []}}))
+elif verb == ["cron", "rm"]: save({{k: v for k, v in config.items() if k != "job"}})
+"""
+AGENTS = [
+    {"id": "henry", "identityName": "Henry the Elder", "identityEmoji": "🦉", "isDefault": True},
+    {"id": "sage"},
+    {"id": "No Name"},
+]
+
+
+class Host:
+    def __init__(self, root: Path) -> None:
+        self.home, self.root = root / "home", str(root / "ws")
+        os.makedirs(root / "bin")
+        os.makedirs(self.home / ".openclaw")
+        (self.home / "agents").write_text(json.dumps(AGENTS))
+        program = root / "bin" / "openclaw"
+        program.write_text(STAND_IN)
+        program.chmod(0o755)
+        self.env = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(self.home)}
+        init.init(self.root, ["sage"], "", {"PATH": "/nonexistent"})
+
+    def app(self, root: str = "") -> App:
+        return App(root or self.root, None, self.env)
+
+    def config(self) -> dict:
+        return json.loads((self.home / "config").read_text())
+
+    def calls(self) -> list[list[str]]:
+        return [json.loads(one) for one in (self.home / "calls").read_text().splitlines()]
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        env = {**self.env, "OPENCLAW_SHELL": "exec", "COUNCIL_ROOT": self.root}
+        how = {"env": env, "capture_output": True, "text": True, "timeout": 60, "check": False}
+        return subprocess.run([*COMMAND, *words], **how)
+
+
+@pytest.fixture
+def host(tmp_path):
+    return Host(tmp_path)
+
+
+def test_agents_skill_plugin_and_clock_are_added_once(host):
+    made = openclaw.install(host.app())
+    assert [one.split(":")[0] for one in made["steps"]] == [
+        *("agent", "agent", "skill", "plugin", "plugin", "clock")
+    ]
+    assert made["left"] == ["agent No Name: not a legal id"]
+    henry, sage = (host.app().settings.agents[one] for one in ("henry", "sage"))
+    assert (henry.driver, sage.driver) == ("openclaw", "openclaw")
+    assert host.app().soul("henry").name == "Henry the Elder"
+    entry = host.config()["plugins.entries.council"]
+    assert entry["config"]["workspaces"] == [{"root": host.root}]
+    assert entry["hooks"] == {"allowConversationAccess": True}
+    assert host.config()["job"] == schedule.openclaw_argv(host.app())[1:]
+    assert [one["kind"] for one in host.app().clocks()] == ["openclaw"]
+    assert openclaw.install(host.app())["steps"] == []
+    assert openclaw.remove(host.app())["steps"] == ["clock: removed", "plugin: removed"]
+    assert host.config() == {}
+    assert host.app().clocks() == []
+    assert openclaw.remove(host.app())["steps"] == []
+
+
+def test_other_workspaces_are_served_on(host):
+    other = f"{host.root}-2"
+    init.init(other, ["sage"], "", {"PATH": "/nonexistent"})
+    openclaw.install(host.app())
+    openclaw.install(host.app(other))
+    openclaw.remove(host.app())
+    served = host.config()["plugins.entries.council"]["config"]["workspaces"]
+    assert served == [{"root": other}]
+
+
+def test_the_clock_has_an_absolute_command_and_asks_no_model(host):
+    openclaw.install(host.app())
+    argv = schedule.openclaw_argv(host.app(), "10m")
+    beat = json.loads(argv[argv.index("--command-argv") + 1])
+    assert os.path.isabs(beat[0])
+    assert beat[-2:] == ["--reply-token", "NO_REPLY"]
+    assert argv[argv.index("--every") + 1] == "10m"
+    (told,) = schedule.schedule(host.app(), cron=True)["warnings"]
+    assert "openclaw cron add" in told
+
+
+def test_an_agents_shell_asks_the_clock_or_says_whom_to_wake(host):
+    openclaw.install(host.app())
+    done = host.run("convene", "Tabs?", "--agents", "henry,sage", "--json")
+    waits = {"henry": "openclaw-clock", "sage": "openclaw-clock"}
+    assert json.loads(done.stdout)["waiting"] == waits
+    done = host.run("heartbeat", "--reply-token", "NO_REPLY")
+    assert (done.stdout, done.stderr) == ("NO_REPLY\n", "")
+    openclaw.remove(host.app())
+    done = host.run("heartbeat", "--reply-token", "NO_REPLY")
+    assert "NO_REPLY" not in done.stdout
+    told = [f"wake {one} with sessions_send: run `council context" for one in ("henry", "sage")]
+    assert all(line.startswith(told[at]) for at, line in enumerate(done.stderr.splitlines()))
+    assert ["cron", "run", "j-1"] in host.calls()
+    assert not any(call[0] == "agent" for call in host.calls())
+
+
+# --- The plugin, in a real Node
+
+NODE = shutil.which("node")
+CALLS = """
+const { default: plugin } = await import(process.argv[1]);
+const { config, calls } = JSON.parse(process.argv[2]);
+const hooks = {}, tools = {}, commands = {};
+plugin.register({
+  pluginConfig: config, on: (name, hook) => { hooks[name] = hook; },
+  registerTool: (make, { name }) => { tools[name] = make; },
+  registerCommand: (one) => { commands[one.name] = one.handler; },
+});
+const said = [];
+for (const [kind, name, given, ctx] of calls) {
+  try {
+    if (kind === "hook") said.push((await hooks[name](given, ctx)) ?? null);
+    if (kind === "tool") said.push((await tools[name](ctx).execute("1", given)).details);
+    if (kind === "command") said.push((await commands[name](ctx)).text);
+    if (kind === "schema") said.push(tools[name](ctx).parameters);
+  } catch (error) { said.push(String(error)); }
+}
+console.log(JSON.stringify(said));
+process.exit();
+"""
+GUIDE = "## Topic\nWhich colour?\n## Goals\nOne.\n## Completion criteria\nAll agree."
+ROOM = {"sessionKey": "agent:sage:discord:channel:kitchen", "agentId": "sage", "runId": "r1"}
+
+
+class Plugin:
+    """The plugin with the real command, in a workspace of henry and sage."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root / "ws")
+        init.init(self.root, ["henry", "sage"], "", {"PATH": "/nonexistent"})
+
+    def __call__(self, *calls: tuple) -> list:
+        config = {"command": COMMAND, "workspaces": [{"root": self.root}]}
+        argv = [str(NODE), "--input-type=module", "-e", CALLS, f"{openclaw.PLUGIN}/index.js"]
+        argv.append(json.dumps({"config": config, "calls": calls}))
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=True)
+        return json.loads(done.stdout)
+
+    def room(self, name: str) -> dict:
+        argv = [*COMMAND, "show", name, "--json", "--root", self.root]
+        return json.loads(subprocess.run(argv, capture_output=True, check=True).stdout)
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    if NODE is None:
+        pytest.skip("there is no node")
+    return Plugin(tmp_path)
+
+
+def say(role: str, text: str) -> dict:
+    return {"role": role, "content": [{"type": "text", "text": text}]}
+
+
+@pytest.mark.slow
+def test_turns_in_a_room(plugin):
+    other = {**ROOM, "sessionKey": "agent:sage:main"}
+    henry = {"sessionKey": "agent:henry:discord:channel:kitchen", "agentId": "henry", "runId": "r2"}
+    made = {"name": "kitchen", "participants": ["henry", "sage"]}
+    begins = [("hook", "before_agent_reply", {}, ctx) for ctx in (ROOM, other, henry)]
+    talk = [say("user", "Which?"), say("assistant", "The blue one.")]
+    end = ("hook", "agent_end", {"success": True, "messages": talk}, henry)
+    said = plugin(("tool", "create-chat-channel", made, {"agentId": "sage"}), *begins, end, end)
+    assert said[0]["speakers"] == ["henry", "sage"]
+    assert said[1:] == [{"handled": True}, None, None, None, None]
+    room = plugin.room("kitchen")
+    assert room["currentSpeaker"] == "sage"
+    assert [one["content"] for one in room["messages"]] == ["The blue one."]
+
+
+@pytest.mark.slow
+def test_tools_and_the_command_of_document_001(plugin):
+    me, summary = {"agentId": "henry"}, "memory/shared/discussion-summary/s.md"
+    os.makedirs(os.path.dirname(f"{plugin.root}/{summary}"))
+    Path(plugin.root, summary).write_text("Blue.")
+    guide = {"discussion-guide": GUIDE, "participants": ["henry", "sage"], "name": "colour"}
+    ctx = {"channel": "discord", "sessionKey": "agent:henry:discord:group:den", "senderId": "7"}
+    modes = [
+        ("command", "set-channel-mode", {}, {**ctx, "args": one})
+        for one in ("none", "chat", "report", "work", "--help", "")
+    ]
+    said = plugin(
+        ("tool", "create-report-channel", {"name": "news"}, me),
+        ("tool", "create-work-channel", {"name": "desk", "members": ["sage"]}, me),
+        ("tool", "create-discussion-channel", guide, me),
+        ("tool", "discussion-complete", {"discussion-channel": "colour", "summary": summary}, me),
+        ("tool", "discussion-complete", {"discussion-channel": "news", "summary": summary}, me),
+        ("tool", "dirigent-register", {"discordUserId": "123456789012345678"}, me),
+        ("tool", "create-report-channel", {"name": "news"}, {}),
+        ("schema", "create-discussion-channel", {}, me),
+        *modes,
+    )
+    assert [one["mode"] for one in said[:4]] == ["report", "work", "discussion", "discussion"]
+    assert said[3]["turnState"] == "archived"
+    assert "news is no discussion" in said[4]
+    assert said[5]["agentId"] == "henry"
+    assert "no agent or no workspace" in said[6]
+    assert said[7]["required"] == ["discussion-guide", "participants"]
+    assert said[8:11] == ["Mode: none", "Mode: chat", "Mode: report"]
+    assert "cannot become a work room" in said[11]
+    assert said[12:] == ["Say none, chat or report."] * 2
+    identities = Path(plugin.root, "memory/shared/identities.json").read_text()
+    assert json.loads(identities)[0]["agentId"] == "henry"
+
+
+@pytest.mark.slow
+def test_shells_know_their_agent_and_only_those_of_a_run_its_token(plugin):
+    from council.kernel.ids import digest
+
+    key, folder = "agent:henry:council:c1", Path(plugin.root, "memory/shared/.council/openclaw")
+    folder.mkdir(mode=0o700)
+    note = folder / f"{digest(key)}.json"
+    note.write_text(
+        '{"COUNCIL_TOKEN": "t", "TRACEPARENT": "00", "LD_PRELOAD": "/x", "COUNCIL_TOUR": 1}'
+    )
+    note.chmod(0o600)
+    asks = [("hook", "resolve_exec_env", {"sessionKey": one}, {"agentId": "henry"}) for one in (
+        key, f"{key}2", "agent:henry:main")]  # fmt: skip
+    stranger = (
+        "hook",
+        "resolve_exec_env",
+        {"sessionKey": "agent:x:main"},
+        {"agentId": "x/../henry"},
+    )
+    of_run = {"COUNCIL_TOKEN": "t", "TRACEPARENT": "00"}
+    place = {"COUNCIL_ROOT": plugin.root, "COUNCIL_AGENT": "henry"}
+    assert plugin(*asks, stranger) == [of_run, place, place, None]
+    note.chmod(0o644)
+    assert plugin(asks[0]) == [place]
