@@ -41,6 +41,10 @@ def integrate(app: App, program: str, remove: bool = False, as_: str = "") -> di
         Conflict: A server or skill of that name is there that is not ours (`not-ours`).
         Invalid: The settings cannot be read.
     """
+    if program == "openclaw":
+        from council.setup import openclaw  # late: of this program only
+
+        return (openclaw.remove if remove else openclaw.install)(app)
     variable, usual, settings, skills, key = PROGRAMS[program].split()
     named = app.env.get(variable, "")
     base = named or f"{keys.home(app.env)}/{usual}"

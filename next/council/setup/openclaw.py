@@ -29,27 +29,25 @@ _PATIENCE = 120.0  # seconds: a start of Node, and the gateway may be busy
 
 
 def install(app: App) -> dict[str, Any]:
-    """Add agents, skill, plugin and clock; return `program`, `steps` and `left`, each in words.
+    """Add OpenClaw's agents here, and there the skill, the plugin and the clock.
+
+    Returns:
+        What `integrate` returns, `steps` (what was done) and `left` (what was not), in words.
 
     Raises:
         NotFound: There is no program `openclaw`.
-        Unexpected: OpenClaw does not say which agents it has.
+        Unexpected: It refuses; a repeat goes on where this stopped.
     """
-    env, steps, left = app.world, list[str](), list[str]()
-    found = [one for one in _json(env, "agents", "list") if isinstance(one, dict)]
-    usable = [one for one in found if is_name(str(one.get("id")))]
-    left += [f"agent {one.get('id')}: not a legal id" for one in found if one not in usable]
-    steps += _add_agents(app, usable)
-    for step in (_add_skill, _add_plugin, _add_clock):
-        try:
-            steps += step(app, env)
-        except Refusal as refusal:
-            left.append(f"{refusal.message} ({refusal.hint})")
-    return {"program": "openclaw", "steps": steps, "left": left}
+    env = app.world
+    found = {str(one.get("id")): one for one in _json(env, "agents", "list")}
+    steps = _add_agents(app, {key: one for key, one in found.items() if is_name(key)})
+    steps += _add_skill(app, env) + _add_plugin(app, env) + _add_clock(app, env)
+    left = [f"agent {key}: no legal id here" for key in found if not is_name(key)]
+    return {**_told(env, "added", steps), "left": left}
 
 
 def remove(app: App) -> dict[str, Any]:
-    """Remove clock, plugin and skill from OpenClaw; agents stay. Return as `install` does.
+    """Remove clock, plugin and skill from OpenClaw; agents stay. See `install`.
 
     Where other workspaces are served too, plugin and skill stay for them.
     """
@@ -61,24 +59,29 @@ def remove(app: App) -> dict[str, Any]:
     entry = _configured(env)
     served = (entry.get("config") or {}).get("workspaces") or []
     others = [one for one in served if one.get("root") != app.root]
-    if others and entry:
+    if others and others != served:
         entry["config"]["workspaces"] = others
         _called(env, "config", "set", _ENTRY, codec.dumps(entry), "--strict-json", "--replace")
         steps.append("plugin: stays for other workspaces")
-    elif entry:
+    elif entry and not others:
         _called(env, "plugins", "uninstall", "council", "--force")
         if _configured(env):
             _called(env, "config", "unset", _ENTRY)
         shutil.rmtree(f"{_state(env)}/skills/council", ignore_errors=True)
-        steps.append("plugin: removed")
-    return {"program": "openclaw", "steps": steps, "left": []}
+        steps.append("plugin and skill: removed")
+    return _told(env, "removed", steps)
 
 
-def _add_agents(app: App, found: list[dict[str, Any]]) -> list[str]:
+def _told(env: Mapping[str, str], outcome: str, steps: list[str]) -> dict[str, Any]:
+    path = env.get("OPENCLAW_CONFIG_PATH") or f"{_state(env)}/openclaw.json"
+    made = {"program": "openclaw", "settings": path, "skill": f"{_state(env)}/skills/council"}
+    return {**made, "outcome": outcome if steps else "unchanged", "steps": steps}
+
+
+def _add_agents(app: App, found: dict[str, dict[str, Any]]) -> list[str]:
     """Let OpenClaw's agents take part; one that has a table already stays as it is."""
     known, steps = app.settings.agents, list[str]()
-    for one in found:
-        ident = one["id"]
+    for ident, one in found.items():
         if ident in known:
             continue
         path = f"{app.root}/{settings.FILE}"

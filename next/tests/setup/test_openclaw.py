@@ -83,7 +83,8 @@ def test_agents_skill_plugin_and_clock_are_added_once(host):
     assert [one.split(":")[0] for one in made["steps"]] == [
         *("agent", "agent", "skill", "plugin", "plugin", "clock")
     ]
-    assert made["left"] == ["agent No Name: not a legal id"]
+    assert made["left"] == ["agent No Name: no legal id here"]
+    assert (made["outcome"], made["settings"]) == ("added", f"{host.home}/.openclaw/openclaw.json")
     henry, sage = (host.app().settings.agents[one] for one in ("henry", "sage"))
     assert (henry.driver, sage.driver) == ("openclaw", "openclaw")
     assert host.app().soul("henry").name == "Henry the Elder"
@@ -93,10 +94,12 @@ def test_agents_skill_plugin_and_clock_are_added_once(host):
     assert host.config()["job"] == schedule.openclaw_argv(host.app())[1:]
     assert [one["kind"] for one in host.app().clocks()] == ["openclaw"]
     assert openclaw.install(host.app())["steps"] == []
-    assert openclaw.remove(host.app())["steps"] == ["clock: removed", "plugin: removed"]
+    assert openclaw.remove(host.app())["steps"] == [
+        *("clock: removed", "plugin and skill: removed")
+    ]
     assert host.config() == {}
     assert host.app().clocks() == []
-    assert openclaw.remove(host.app())["steps"] == []
+    assert openclaw.remove(host.app())["outcome"] == "unchanged"
 
 
 def test_other_workspaces_are_served_on(host):
