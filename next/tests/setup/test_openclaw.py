@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from council.agents.settings import AgentSettings
 from council.app import App
+from council.rooms import decisions, service
+from council.rooms.row import ROOMS
 from council.setup import init, openclaw, schedule
 from tests.scenarios.workspaces import COMMAND
 
@@ -137,6 +140,22 @@ def test_an_agents_shell_asks_the_clock_or_says_whom_to_wake(host):
     assert all(line.startswith(told[at]) for at, line in enumerate(done.stderr.splitlines()))
     assert ["cron", "run", "j-1"] in host.calls()
     assert not any(call[0] == "agent" for call in host.calls())
+
+
+def test_rooms_are_found_by_their_channel_and_leave_turns_to_openclaw(host):
+    service.create(host.app(), "chat", "kitchen", "anna", ["henry", "sage"])
+    room, claw = ROOMS.document(host.app(), "kitchen").peek(), AgentSettings(driver="openclaw")
+    ours, hook = f"henry {room.channel_id}.1.henry.1", "henry r1"
+    for ended, starts in (([], True), ([ours], True), ([ours, hook], False)):
+        room.ended_runs = ended
+        assert ROOMS.starts(room, claw) is starts
+    assert ROOMS.starts(room, AgentSettings(driver="command"))
+    channel = "123456789012345678"
+    service.change(
+        host.app(), "kitchen", lambda one: decisions.tie(one, channel, host.app().now), "a"
+    )
+    assert service.named(host.app(), channel) == "kitchen"
+    assert not ROOMS.starts(ROOMS.document(host.app(), "kitchen").peek(), claw)
 
 
 # --- The plugin, in a real Node
