@@ -5,8 +5,6 @@ Each gets the event as JSON on standard input, runs detached, and is never waite
 
 from __future__ import annotations
 
-from council.councils import rules
-from council.councils.model import State
 from council.kernel import codec, ids
 from council.kernel.record import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from council.app import App
+    from council.councils.model import State
     from council.kernel.document import Change
     from council.runs.kinds import KindRow
 
@@ -31,6 +30,8 @@ def fire(app: App, change: Change, row: KindRow | None) -> None:
     commands, state = app.settings.tables.get("hooks", {}), change.state
     if not commands:
         return
+    from council.councils.model import State  # late: most workspaces have no hooks
+
     row = row or app.kinds[0]
     ident, events = row.ident(state), change.events
     found = named(events, state) if isinstance(state, State) else _of_types(events, row)
@@ -54,6 +55,8 @@ def _of_types(events: list[Event], row: KindRow) -> Iterator[tuple[str, Event]]:
 
 def named(events: list[Event], state: State) -> Iterator[tuple[str, Event]]:
     """Yield the hooks that events call for, each with what it is told; pure."""
+    from council.councils import rules  # late: as above
+
     moves = [event for event in events if event["type"] in _MOVES]
     for event in events:
         if event["type"] in _BY_TYPE and not (event["type"] == "round.begun" and state.tour == 1):
