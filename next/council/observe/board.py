@@ -38,13 +38,14 @@ def board(app: App, met: set[str] | None = None) -> bool:
             continue
         try:
             state = kind.document(app, name).peek()
-            if not page and kind.module.wake(state) is None:
-                continue  # nothing is open in it
             if isinstance(state, State):
                 who = ", ".join(rules.asked(state)) or "-"
                 says = f"{one_line(state.topic)} ({state.phase} {state.tour}, {waiting} {who})"
             else:
-                says = one_line(kind.line(kind.status(app, name, state)).removeprefix(f"{name}: "))
+                row = kind.status(app, name, state)
+                if not page and row["status"] == "quiet" and kind.module.wake(state) is None:
+                    continue  # nothing is open in it
+                says = one_line(kind.line(row).removeprefix(f"{name}: "))
         except Refusal:
             says = broken
         rows.append(f"{link}: {says}")

@@ -71,17 +71,21 @@ def request(
     if word not in (*rules.budgets, "unlimited") or priority not in ("P0", "P1", "P2"):
         what = f"no such priority or complexity: {priority[:20]}, {word[:20]}"
         raise Usage("usage", what, f"use P0, P1, P2; {', '.join(rules.budgets)}, unlimited")
-    states = _states(app) if ctx else {}
-    previous = ctx if ctx in states and states[ctx].is_full() else ""
-    if previous:  # PR-644
-        ctx, values = "", {**values, "prev": previous}
 
     def decide(play: Play) -> None:
+        if play.state.is_full():
+            raise Refused("full", f"{ctx} is full", "leave out --ctx for a new one")
         if values:
             play.add("context.valued", values=values)
         decisions.request(play, text, caps, priority, rules.budgets.get(word))
 
-    return {**_change(app, ctx, decide, "User"), "previous": previous}
+    try:
+        return _change(app, ctx, decide, "User")
+    except Refused as refusal:
+        if refusal.code != "full":
+            raise
+    values = {**values, "prev": ctx}  # PR-644
+    return {**request(app, text, caps, priority, complexity, "", values), "previous": ctx}
 
 
 def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
@@ -114,7 +118,7 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
     if not app.env.get("COUNCIL_TOKEN"):  # inside a run its supervisor does that
         if change.state.closed_at:
             CONTEXTS.finish(app, name)
-        else:
+        elif CONTEXTS.module.work(change.state, app.now):
             starting.start(app, CONTEXTS, name)
     messages = [message_of(event["line"]) for event in change.events if "line" in event]
     first = {"task": messages[0].task, "message": line_of(messages[0])} if messages else {}
@@ -124,13 +128,11 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
 
 def _news(app: App, state: Context) -> list[Event]:
     """Return who has joined, and how busy they are now."""
-    busy = [hop.worker for one in _states(app).values() for hop in one.open_hops()]
+    names = [name for name in CONTEXTS.names(app) if name != state.name]
+    states = [state, *CONTEXTS.states(app, names).values()]
+    busy = [hop.worker for one in states for hop in one.open_hops()]
     loads = {worker: busy.count(worker) for worker in {*busy}}
     return joining.news(state, starting.registry_of(app), app.now, loads)
-
-
-def _states(app: App) -> dict[str, Context]:
-    return CONTEXTS.states(app, CONTEXTS.names(app))
 
 
 def _numbers(app: App) -> list[int]:
@@ -167,7 +169,7 @@ def _named(app: App, which: str) -> tuple[str, str]:
     name, _, task = which.partition("/")
     if CONTEXTS.knows(app, name):
         return name, task
-    states = _states(app)
+    states = CONTEXTS.states(app, CONTEXTS.names(app))
     having = [one for one, state in states.items() if which in state.tasks]
     having = [one for one in having if which in states[one].pending()] or having
     if len(having) > 1:
