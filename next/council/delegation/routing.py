@@ -20,6 +20,7 @@ TIERS = {
 }
 MATCHERS = tuple(name for names in TIERS.values() for name in names)
 Facts = dict[str, list[str]]
+_RESULT = ("agentId", "ruleId", "tier", "sessionKey")
 
 
 class Binding(Record, settled=True):
@@ -91,16 +92,15 @@ def route(
             if one.tier() == tier
         ]
         path += rows or [{"tier": tier, "ruleId": "", "outcome": "no-match"}]
-    end = [row["outcome"] for row in path].index("chosen") + 1 if chosen else len(path)
-    warnings = _missing(held, agents)
+    warnings, result = _missing(held, agents), dict.fromkeys(_RESULT, "")
     if chosen:
         same = [one for one in held if one.agent_id in agents and one.tiers() == chosen.tiers()]
         warnings = _ambiguous(chosen, same) + warnings
-    made = {"facts": facts, "agentId": "", "ruleId": "", "tier": "", "sessionKey": ""}
-    if chosen:
-        made |= {"agentId": chosen.agent_id, "ruleId": chosen.rule_id, "tier": chosen.tier()}
-        made["sessionKey"] = _session(chosen.agent_id, facts, scope)
-    return {**made, "fallbackPath": path[:end], "warnings": warnings}
+        path = path[: [row["outcome"] for row in path].index("chosen") + 1]
+        session = _session(chosen.agent_id, facts, scope)
+        values = (chosen.agent_id, chosen.rule_id, chosen.tier(), session)
+        result = dict(zip(_RESULT, values, strict=True))
+    return {"facts": facts, **result, "fallbackPath": path, "warnings": warnings}
 
 
 def check(rules: list[Binding], agents: set[str], scope: str) -> list[dict[str, Any]]:

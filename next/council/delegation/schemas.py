@@ -84,18 +84,18 @@ def candidates(text: str) -> list[str]:
 def _fault_of(kind: Any, schema: Any) -> str:
     """Return why a schema is none: of its own form, or by a reference that leads nowhere."""
     import jsonschema  # late: of an extra
+    from referencing import exceptions  # late: as above
+    from referencing import jsonschema as drafts
 
     try:
         kind.check_schema(schema)
+        document = drafts.DRAFT202012.create_resource(schema)
+        inside, parts = drafts.EMPTY_REGISTRY.resolver_with_root(document), [schema]
+        for one in parts:
+            parts += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
+            inside.lookup(str(one["$ref"]) if isinstance(one, dict) and "$ref" in one else "#")
     except jsonschema.SchemaError as error:
         return f"{error.json_path}: {error.message}"
-    left = [schema]
-    for one in left:
-        left += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
-        at, ref = schema, one.get("$ref", "#") if isinstance(one, dict) else "#"
-        for part in str(ref).removeprefix("#").split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            at = at.get(key) if isinstance(at, dict) else None
-        if not str(ref).startswith("#") or at is None:
-            return f"nothing is at $ref {ref!r} in it"
+    except exceptions.Unresolvable as error:
+        return f"nothing is at $ref {error.ref!r} in it"
     return ""

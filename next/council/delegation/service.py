@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 POLL, SLACK = 0.005, 20.0  # seconds
 PRIORITIES = ("P0", "P1", "P2")
-_TOLD = ("trace_id", "to_agent_id", "session_key", "priority")
 
 
 def message(
@@ -33,18 +32,17 @@ def message(
         raise Invalid("bad-priority", f"no such priority: {priority[:20]}", "P0, P1 or P2")
     made, _ = _sent(app, text, sender, to, trace, refs or [])
     session = session or f"agent:{to}:inbox"
-    one = Message(
-        **made, id=f"msg-{os.urandom(6).hex()}", session_key=session, priority=priority, key=key
-    )
-    policy = policy_of(app, to)
+    ident, policy = f"msg-{os.urandom(6).hex()}", policy_of(app, to)
+    one = Message(**made, id=ident, session_key=session, priority=priority, key=key)
 
     def decide(state: State) -> list[Event]:
         known = rules.with_key(state.messages, one)
         return [] if known else rules.accept(state, one, policy, usual(app), app.now)
 
     one = rules.with_key(_change(app, decide, sender).messages, one) or one
-    told = {camel(key): getattr(one, key) for key in _TOLD}
-    return {"status": "stored", "messageId": one.id, **told, "artifacts": one.artifact_ids}
+    keys, row = ("traceId", "toAgentId", "sessionKey", "priority"), one.to_json()
+    facts = {key: row[key] for key in keys}
+    return {"status": "stored", "messageId": one.id, **facts, "artifacts": one.artifact_ids}
 
 
 def call(
@@ -84,18 +82,17 @@ def call(
         if "guard" not in refusal.more:
             raise
         error = {**refusal.to_json(), "traceId": made["trace_id"]}
-        made = {"status": model.REJECTED, "summary": "", "artifacts": [], "error": error}
-        return {**made, "length": 0, "truncated": False}
+        answer = {"status": model.REJECTED, "summary": "", "artifacts": [], "error": error}
+        return {**answer, "length": 0, "truncated": False}
     if found:
         heartbeat.serve(app, CALLS, model.IDENT)  # its run may have died with the first caller
     else:
         _brief(app, state.calls[-1])
     one = _ended(app, (found or [state.count])[0])
-    data: dict[str, Any] = {"status": one.status, "summary": one.summary, "artifacts": one.results}
-    data |= {"error": one.error} if one.error else {}
-    data |= {"traceId": one.trace_id, "callId": one.number, "sessionKey": one.session_key}
-    data |= {"length": one.length, "truncated": one.length > model.SUMMARY}
-    return {**data, "repeated": bool(found)}
+    row = one.to_json()
+    keys = ("status", "summary", "traceId", "sessionKey", "length", *["error"] * bool(one.error))
+    more = {"artifacts": one.results, "callId": one.number, "repeated": bool(found)}
+    return {**{key: row[key] for key in keys}, **more, "truncated": one.length > model.SUMMARY}
 
 
 def _check_agent(app: App, to: str) -> None:
