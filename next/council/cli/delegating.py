@@ -45,18 +45,18 @@ def call(app: App, given: Given) -> Said:
     text = text_of(app, given.text, given.file)
     of: dict[str, Any] = {**_common(given), "limits": limits, "schema": schema}
     made = service.call(app, text, person(app, given.as_), _target(given), **of)
-    fault, notes = made.get("error", {}), list[str]()
-    if made["truncated"]:
+    fault, notes, is_cut = made.get("error", {}), list[str](), made["length"] > len(made["summary"])
+    if is_cut:
         whole = f"council artifact fetch {made['artifacts'][0]}"
         notes.append(f"cut: {made['length']} characters in all; the whole: {whole}")
     if fault:
         hint = f" ({fault['hint']})" if fault.get("hint") else ""
         notes.append(f"council: {made['status']}: {fault['code']}: {fault['message']}{hint}")
-    shown = [made["summary"], *notes[:1]] if made["truncated"] else [made["summary"]]
+    shown = [made["summary"], *notes[:1]] if is_cut else [made["summary"]]
     return Said(
         data=made,
         text="\n".join(filter(None, shown)),
-        notes=notes[made["truncated"] :],
+        notes=notes[is_cut:],
         code=_EXIT[made["status"]],
     )
 

@@ -45,19 +45,31 @@ def main() -> None:
     from decimal import Decimal  # late: as above
 
     schema, text = json.load(sys.stdin, parse_float=Decimal)
+    found, fault, values = list[str](), "", candidates(text or "")
     try:
         import jsonschema  # late: of an extra
+        from referencing import exceptions  # late: as above
+        from referencing import jsonschema as drafts  # late: as above
     except ImportError:
         print(json.dumps(["", "install council-files[mcp]"]))
         return
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    found, fault = list[str](), _fault_of(kind, schema)
-    values = [] if fault or text is None else candidates(text)
-    for value in values:
-        errors = kind(schema).iter_errors(json.loads(value, parse_float=Decimal))
-        worst = jsonschema.exceptions.best_match(errors)
-        found += [] if worst else [value]
-        fault = fault or (f"{worst.json_path}: {worst.message}"[:300] if worst else "")
+    try:
+        kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+        kind.check_schema(schema)
+        document, parts = drafts.DRAFT202012.create_resource(schema), [schema]
+        inside = drafts.EMPTY_REGISTRY.resolver_with_root(document)
+        for one in parts:
+            parts += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
+            inside.lookup(str(one["$ref"]) if isinstance(one, dict) and "$ref" in one else "#")
+        for value in values:
+            errors = kind(schema).iter_errors(json.loads(value, parse_float=Decimal))
+            worst = jsonschema.exceptions.best_match(errors)
+            found += [] if worst else [value]
+            fault = fault or (f"{worst.json_path}: {worst.message}"[:300] if worst else "")
+    except jsonschema.SchemaError as error:
+        fault = f"{error.json_path}: {error.message}"
+    except exceptions.Unresolvable as error:
+        fault = f"nothing is at $ref {error.ref!r} in it"
     fault = fault or ("" if values or text is None else "there is no JSON in it")
     several = "several values in it fit: print one" if found[1:] else ""
     print(json.dumps([found[0], ""] if len(found) == 1 else ["", several or fault]))
@@ -67,35 +79,13 @@ def candidates(text: str) -> list[str]:
     """Return the JSON values in a text: all of it, else each object or array in it."""
     import json  # late: few calls expect a form
 
-    decoder, found, at = json.JSONDecoder(), list[str](), 0
+    decoder, found, end = json.JSONDecoder(), list[str](), 0
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
-    while at < len(bare):
+    for at in [at for at, sign in enumerate(bare) if sign in "{[" or not at]:
         try:
-            end = decoder.raw_decode(bare, at)[1] if not at or bare[at] in "{[" else at
-            if end == len(bare) and not at:
-                return [bare]
-            found += [bare[at:end]] * (bare[at] in "{[" and end > at)
+            after = decoder.raw_decode(bare, at)[1] if at >= end else 0
         except (ValueError, RecursionError):
-            end = at
-        at = max(end, at + 1)
+            continue
+        if after and (bare[at] in "{[" or after == len(bare)):
+            found, end = [*found, bare[at:after]], after
     return list(dict.fromkeys(found))[:20]
-
-
-def _fault_of(kind: Any, schema: Any) -> str:
-    """Return why a schema is none: of its own form, or by a reference that leads nowhere."""
-    import jsonschema  # late: of an extra
-    from referencing import exceptions  # late: as above
-    from referencing import jsonschema as drafts
-
-    try:
-        kind.check_schema(schema)
-        document = drafts.DRAFT202012.create_resource(schema)
-        inside, parts = drafts.EMPTY_REGISTRY.resolver_with_root(document), [schema]
-        for one in parts:
-            parts += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
-            inside.lookup(str(one["$ref"]) if isinstance(one, dict) and "$ref" in one else "#")
-    except jsonschema.SchemaError as error:
-        return f"{error.json_path}: {error.message}"
-    except exceptions.Unresolvable as error:
-        return f"nothing is at $ref {error.ref!r} in it"
-    return ""

@@ -83,16 +83,15 @@ def call(
             raise
         error = {**refusal.to_json(), "traceId": made["trace_id"]}
         answer = {"status": model.REJECTED, "summary": "", "artifacts": [], "error": error}
-        return {**answer, "length": 0, "truncated": False}
+        return {**answer, "length": 0}
     if found:
         heartbeat.serve(app, CALLS, model.IDENT)  # its run may have died with the first caller
     else:
         _brief(app, state.calls[-1])
     one = _ended(app, (found or [state.count])[0])
-    row = one.to_json()
-    keys = ("status", "summary", "traceId", "sessionKey", "length", *["error"] * bool(one.error))
-    more = {"artifacts": one.results, "callId": one.number, "repeated": bool(found)}
-    return {**{key: row[key] for key in keys}, **more, "truncated": one.length > model.SUMMARY}
+    keys, row = ["status", "summary", "traceId", "sessionKey", "length"], one.to_json()
+    keys += ["error"] if one.error else []
+    return {**{key: row[key] for key in keys}, "artifacts": one.results}
 
 
 def _check_agent(app: App, to: str) -> None:
