@@ -80,7 +80,6 @@ def turn_end(app: App, given: Given) -> Said:
         text = hearing.final_text(codec.loads(content(given.messages, _MOST), given.messages))
     elif text == "-":
         text = text_of(app, text, "")
-    if given.post and service.may_post(app, given.room, agent, given.run_id, text):
-        service.post(app, given.room, text, agent, given.run_id)
-    made = service.end(app, given.room, agent, given.run_id, text, given.anchor or 0)
+    turn = (given.room, agent, given.run_id, text, given.anchor or 0)
+    made = service.end(app, *turn, is_said=not given.post)
     return Said(data=made, reply="room")

@@ -152,8 +152,3 @@ class Room(Record):
     def takes_turns(self) -> bool:
         """Return whether somebody has the floor, or all are asleep."""
         return self.current_speaker is not None or self.dormant_at is not None
-
-    def is_begun(self) -> bool:
-        """Return whether the speaker is at work already."""
-        runs = self.runs.by_id.values()
-        return bool(self.began_at) or any(not run.outcome for run in runs)

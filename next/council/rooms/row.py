@@ -182,12 +182,10 @@ class _Rooms(KindRow):
     # What observers ask
 
     def status(self, app: App, name: str, state: Room) -> dict[str, Any]:
-        made, kept = (
-            super().status(app, name, state),
-            f"{self.document(app, name).folder}/conflicts",
-        )
+        made, folder = super().status(app, name, state), self.document(app, name).folder
         what = {"name": name, "code": "kept", "what": "an edit of the page could not be used"}
-        made["problems"] = [{**what, "fix": f"read {kept}/{file}"} for file in state.kept_aside]
+        fixes = [f"read {folder}/conflicts/{file}" for file in state.kept_aside]
+        made["problems"] = [{**what, "fix": fix} for fix in fixes]
         status = "asleep" if state.dormant_at else state.turn_state
         return {**made, **view(state), "status": status, "calmed": state.calmed}
 

@@ -143,7 +143,8 @@ def _hear(state: Room, one: Message) -> None:
         state.turn_at = one.at
     elif one.agent_id != state.current_speaker:
         others = [turn.agent for turn in state.results if turn.agent != one.agent_id]
-        state.interjected |= state.is_begun() or bool(others)
+        is_begun = bool(state.began_at) or any(run.is_open() for run in state.runs.by_id.values())
+        state.interjected |= is_begun or bool(others)
         is_free = one.asks in state.queue or (one.asks and not one.agent_id)
         if is_free and one.asks != state.current_speaker:
             state.queue = [one.asks, *(ident for ident in state.queue if ident != one.asks)]

@@ -130,8 +130,15 @@ def begin(app: App, which: str, agent: str, run: str = "") -> dict[str, Any]:
     return {**made, **({"model": SILENT} if why else {}), "anchor": state.anchor}
 
 
-def end(app: App, which: str, agent: str, run: str, text: str, anchor: int = 0) -> dict[str, Any]:
-    """End an agent's turn with its final text: the next one has the floor once that has arrived."""
+def end(
+    app: App, which: str, agent: str, run: str, text: str, anchor: int = 0, is_said: bool = True
+) -> dict[str, Any]:
+    """End an agent's turn with its final text: the next one has the floor once that has arrived.
+
+    Unless `is_said`, the text is said here first, if it is the speaker's.
+    """
+    if not (is_said or hearing.is_pass(text)) and begin(app, which, agent, run)["allowed"]:
+        post(app, which, text, agent, run)
     if relay.is_slave(app):
         told = {"channelId": which, "agentId": agent, "runId": run, "anchor": anchor}
         tail = hearing.tail_of(text, app.settings.channels.tail_length)
@@ -147,11 +154,6 @@ def end(app: App, which: str, agent: str, run: str, text: str, anchor: int = 0) 
     outcome = "already-ended" if is_over else "advanced" if is_end else "ignored"
     outcome = "awaiting-delivery" if is_end and made.state.delivery else outcome
     return {**view(made.state), "outcome": outcome, "woken": woken}
-
-
-def may_post(app: App, room: str, agent: str, run: str, text: str) -> bool:
-    """Return whether a text that ends a turn is to be said: it is a real one, of the speaker."""
-    return not hearing.is_pass(text) and bool(begin(app, room, agent, run)["allowed"])
 
 
 def _turn(

@@ -32,7 +32,7 @@ PLACES = ("conversations/k", "rooms/den", "contexts/S1", ".council/calls")
 
 def run(root, *words, before=()):
     env = {**os.environ, "COUNCIL_ROOT": root, "HOME": root, "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [*before, *COMMAND, *words]
+    command = [*before, *COMMAND[: 3 if "call" in words else None], *words]  # runs have a clock
     return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=60)
 
 

@@ -23,8 +23,7 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
     """Return the text of a message; what is not given is filled in (PR-303, PR-315).
 
     `fields` have the names of `msg parse`; None or `-` is unused, `msg`, `tid` and `budget` may be
-    bare numbers, `pid` is the parent message, `flags` and `pairs` make DATA. `minimal` leaves PRI
-    and STATE unused.
+    bare numbers, `pid` is the parent message. `minimal` leaves PRI and STATE unused.
 
     Raises:
         Usage: There is no such version or field.
@@ -43,9 +42,7 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
     values |= {"pri": "-", "state": "-"} if minimal else {}
     values["type"] = LETTERS.get(values["type"], values["type"])
     if not inputs.get("data"):
-        payload = data.written(list(inputs.get("flags", [])), dict(inputs.get("pairs", ())))
-        empty = "ok" if values["type"] == "A" else "-"
-        values["data"] = payload if payload != "ok" else str(inputs.get("desc") or empty)
+        values["data"] = str(inputs.get("desc") or ("ok" if values["type"] == "A" else "-"))
     if parent:  # the message that this one follows from (PR-547)
         if not re.fullmatch(r"M?\d{1,4}", parent, re.ASCII):
             raise Invalid("bad-message", f"no parent message: {parent[:20]!r}", "write pid=M5")

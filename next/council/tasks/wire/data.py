@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from council.kernel.errors import Invalid
 from council.kernel.record import Record
 
 MOST_CHARS = 200
@@ -81,19 +80,6 @@ def references(data: str) -> list[Reference]:
         else:
             pointers.append(Reference(kind=kind, name=name, text=match[0]))
     return pointers
-
-
-def written(flags: list[str], pairs: dict[str, str]) -> str:
-    """Return the DATA of these words and pairs; a value with `;` is put in quotes.
-
-    Raises:
-        Invalid: No text reads back as these (`bad-data`).
-    """
-    protected = {n: f'"{v}"' if ";" in v and '"' not in v else v for n, v in pairs.items()}
-    data = ";".join([*flags, *(f"{name}={value}" for name, value in protected.items())]) or "ok"
-    if pairs and split(data) != (flags, protected):
-        raise Invalid("bad-data", "these pairs cannot be written as DATA", "use names without = ;")
-    return data
 
 
 def fitted(text: str, room: int = MOST_CHARS) -> str:
