@@ -8,10 +8,7 @@ Whoever is refused is told the code, the guard, and, where time helps, how long 
 from __future__ import annotations
 
 from council.delegation import model as m
-from council.delegation.model import EVENTS as EVENTS
-from council.delegation.model import Call, Event, Message, State
-from council.delegation.model import State as new  # noqa: N813 - a kind's function
-from council.delegation.model import evolve as evolve
+from council.delegation.model import EVENTS, Call, Event, Message, State, evolve
 from council.kernel import ids, times
 from council.kernel.errors import Conflict, Invalid, Refused
 from council.kernel.record import Any, Record
@@ -20,6 +17,7 @@ from council.runs.work import Work
 
 __all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]
 
+new = State
 MINUTE = timedelta(seconds=60)
 ACROSS = ("maxDepth", "maxCallsPerTrace")  # a call hands them on to the calls inside of it
 
@@ -112,9 +110,9 @@ def accept(
     back = (target, sender, made.trace_id, "")
     keys = ("from_agent_id", "to_agent_id", "trace_id", "answered")
     answered = [o for o in state.messages if tuple(getattr(o, key) for key in keys) == back]
-    of = {"type": "agent.message" if kind == "message" else "agent.call.start", "agentId": sender}
-    more = {"number": state.count + 1} if kind == "call" else {}
-    return [{**of, **made.to_json(), **more}, *seen(answered, now, "answered")]
+    of: Event = {"type": "agent.message", **made.to_json(), "agentId": sender}
+    of |= {"type": "agent.call.start", "number": state.count + 1} if kind == "call" else {}
+    return [of, *seen(answered, now, "answered")]
 
 
 def _check_depth(state: State, made: Call) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from council.app import App
 
 POLL, SLACK = 0.005, 20.0  # seconds
-PRIORITIES = ("P0", "P1", "P2")
 
 
 def message(
@@ -28,7 +27,7 @@ def message(
     refs: list[str] | None = None, priority: str = "P1", key: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Leave a message in an agent's inbox; nothing is started."""
-    if priority not in PRIORITIES:
+    if priority not in ("P0", "P1", "P2"):
         raise Invalid("bad-priority", f"no such priority: {priority[:20]}", "P0, P1 or P2")
     made, _ = _sent(app, text, sender, to, trace, refs or [])
     session = session or f"agent:{to}:inbox"
@@ -84,9 +83,7 @@ def call(
         error = {**refusal.to_json(), "traceId": made["trace_id"]}
         answer = {"status": model.REJECTED, "summary": "", "artifacts": [], "error": error}
         return {**answer, "length": 0}
-    if found:
-        heartbeat.serve(app, CALLS, model.IDENT)  # its run may have died with the first caller
-    else:
+    if not found:
         _brief(app, state.calls[-1])
     one = _ended(app, (found or [state.count])[0])
     keys, row = ["status", "summary", "traceId", "sessionKey", "length"], one.to_json()
@@ -98,7 +95,7 @@ def _check_agent(app: App, to: str) -> None:
     """Refuse an agent that may not be run now: it has no program, rests, or all is halted."""
     agent = app.settings.agent(to, app.soul(to))
     if agent.driver == "manual" or agent.faults:
-        why = agent.faults[0] if agent.faults else f"{to} answers by hand"
+        why = [*agent.faults, f"{to} answers by hand"][0]
         hint = f"leave it a message: council agent message --to {to}"
         raise Refused("E33", why, hint, guard="driver")
     if way := starting.hindrance(app, starting.registry_of(app), agent):
@@ -108,6 +105,7 @@ def _check_agent(app: App, to: str) -> None:
 def _ended(app: App, number: int) -> Call:
     """Return a call when it has ended; start its run when a place is free."""
     ledger, ends = CALLS.document(app, model.IDENT), time.monotonic() + SLACK
+    heartbeat.serve(app, CALLS, model.IDENT, begin=supervisor.apart(app))  # a run may have died
     while True:
         state: State = ledger.peek()
         one = state.call(number)
@@ -124,8 +122,7 @@ def inbox(app: App, agent: str, reads: bool) -> list[dict[str, Any]]:
     ledger = CALLS.document(app, model.IDENT)
 
     def decide(state: State) -> list[Event]:
-        mine = [one for one in state.messages if one.to_agent_id == agent]
-        return rules.seen(mine, app.now, "read")
+        return rules.seen([o for o in state.messages if o.to_agent_id == agent], app.now, "read")
 
     if not ledger.exists():
         return []
