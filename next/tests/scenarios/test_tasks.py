@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Callable
 
 import pytest
@@ -45,6 +47,13 @@ def hire(team: Workspace, agent: str, caps: str, *lines: str) -> None:
 def line(kind: str, data: str, route: str = "W1>O1", depth: int = 0, budget: str = "B300") -> str:
     state = {"S": "D", "E": "F"}.get(kind, "R")
     return f"{{M}}|{route}|{kind}|T1|P1|{state}|-|{depth}|S1|{budget}|{data}"
+
+
+def until(test: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 30
+    while not test():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
 
 
 ASK = ["msg", "send", "--wait", "--timeout", "20s", "--user"]
@@ -155,3 +164,45 @@ def test_a_v4_worker_gets_v4_and_prompts_are_printed(office: Workspace) -> None:
             text = office.run("context", "--as", "bea", "--kind", kind).stdout
             here = [word for word in words if lang == "en" or word[0] in "BE`t"]
             assert not [word for word in here if word not in text], text
+
+
+def test_a_task_is_cancelled_and_its_run_ends(office: Workspace) -> None:
+    office.program("ada", f"echo $$ > {office.root}/ada.pid; exec sleep 60")
+    office.json("agent", "join", "ada", "--caps", "plan")
+    office.json("msg", "send", "--user", "Plan it")
+    office.json("msg", "send", "--user", "Plan more", "--ctx", "S1")
+    until(lambda: (office.root / "ada.pid").exists())
+    assert office.json("cancel", "S1/T2", "--reason", "No longer")["done"] is False
+    assert [one["state"] for one in office.json("status")["tasks"][0]["tasks"]] == ["R", "X"]
+    assert office.json("cancel", "S1")["answer"].count("Cancelled.") == 2
+    pid = (office.root / "ada.pid").read_text().strip()
+    until(lambda: not os.path.exists(f"/proc/{pid}"))
+    assert office.run("cancel", "S1").returncode == 6
+    assert office.run("cancel", "S7").returncode == 5
+
+
+@pytest.mark.parametrize(("code", "left"), [("E10", 3), ("E99", 6)])
+def test_a_failed_request_has_the_exit_code_of_its_error(
+    office: Workspace, code: str, left: int
+) -> None:
+    hire(office, "ada", "plan", line("E", "desc=odd").replace("|-|0|S1", f"|{code}|0|S1"))
+    done = office.run(*ASK, "Plan it")
+    assert (done.returncode, "No result" in done.stdout) == (left, True), done.stderr
+
+
+def test_hooks_and_the_board_know_requests_and_rooms(office: Workspace) -> None:
+    told = office.root / "told"
+    with (office.root / "council.toml").open("a") as file:
+        file.write(f'\n[hooks]\nwaiting_for_person = "cat >> {told}"\nfailed = "cat >> {told}"\n')
+    office.json("channel", "create", "chat", "den", "--participants", "ada,bea", "--as", "ann")
+    office.json("msg", "send", "M1|O1>User|D|T1|P1|R|-|0|-|-|question=Which;opt1=a;opt2=b")
+    until(lambda: told.exists() and "question=Which" in told.read_text())
+    assert json.loads(told.read_text())["kind"] == "context"
+    assert office.run("heartbeat").returncode == 0
+    board = (office.root / "memory/shared/BOARD.md").read_text()
+    assert "- [den](channels/den.md): chat" in board and "- S1: asks you" in board
+    kept = office.json("artifact", "publish", "council.toml", "--as", "ada")["artifactId"]
+    office.run("artifact", "fetch", kept)
+    rows = office.run("log", "calls", "--format", "json").stdout.splitlines()
+    found = [(one["type"], one["artifactIds"]) for one in map(json.loads, rows)]
+    assert found == [("artifact.publish", [kept]), ("artifact.fetch", [kept])]
