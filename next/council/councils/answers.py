@@ -42,7 +42,7 @@ def said(text: str, form: Form) -> str:
     wrapped = low.lstrip().startswith(starts) or any(mark in low for mark in _WRAPPED)
     if not (wrapped or (echo and echo in low)):
         return text.strip("\n")
-    from council.councils.answers_unwrap import bare  # late: few contributions need `re`
+    from council.councils.answers_parts import bare  # late: few contributions need `re`
 
     return bare(text, form.prompt)
 
