@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from council.councils import page as pages
 from council.councils import sight, views, words
-from council.councils.model import SYNTHESIZE, Entry, Side, State
+from council.councils.model import Entry, Side, State
 from council.councils.verdict import same
 from council.kernel import page, times
 from council.kernel.record import Any
@@ -26,7 +26,7 @@ def minutes(state: State, at: str) -> tuple[dict[str, Any], str]:
         "conversation": state.conversation_id, "name": state.name, "mode": state.config.mode,
         "procedure": state.procedure, "participants": list(state.participants),
         "outcome": outcome, "consensus": made.tally.type,
-        "rounds": sum(one.phase != SYNTHESIZE for one in state.rounds),
+        "rounds": len(state.talks()),
         "absent": sorted({who for one in state.rounds for who in one.absent}),
         "duration": took, "closed_reason": state.closed_reason, "ended": ended,
         "decision": decision if len(decision) <= _CUT else f"{decision[:_CUT].rstrip()}…",

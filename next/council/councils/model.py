@@ -256,6 +256,10 @@ class State(Record):
         """Return the round that is open, or the last one."""
         return self.rounds[-1]
 
+    def talks(self) -> list[Round]:
+        """Return the rounds that are not for the synthesis."""
+        return [one for one in self.rounds if one.phase != SYNTHESIZE]
+
     def sealed(self) -> int:
         """Return the round whose answers are hidden from all but their authors, 0 for none."""
         now = self.rounds[-1] if self.rounds else None

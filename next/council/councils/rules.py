@@ -194,10 +194,9 @@ def _following(state: State, at: str) -> str:
     if state.stop:
         return state.stop
     if now.phase == SYNTHESIZE:
-        before = [one.phase for one in state.rounds if one.phase != SYNTHESIZE]
-        if state.signed == "rejected" and len(state.rounds) - len(before) < 2:
-            back = m.RESOLVE if council else VOTE
-            return back if back in phases else before[-1]
+        talks, back = state.talks(), m.RESOLVE if council else VOTE
+        if state.signed == "rejected" and len(state.rounds) - len(talks) < 2:
+            return back if back in phases else talks[-1].phase
         return m.MINUTES if not sight.signing(state) or _is_late(state, at) else ""
     goes_on = now.reason in ("all-answered", "timeout")
     if len(staying(state)) < 1 + council or (not goes_on if council else all(_silences(state))):
@@ -209,8 +208,7 @@ def _following(state: State, at: str) -> str:
 
 def _silences(state: State) -> list[bool]:
     """Return of each round of talk whether nobody said anything in it."""
-    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
-    return [not said_by(state, one.tour) and not one.agreed for one in talks]
+    return [not said_by(state, one.tour) and not one.agreed for one in state.talks()]
 
 
 def begun(state: State, phase: str, at: str) -> Event:
@@ -235,7 +233,7 @@ def begun(state: State, phase: str, at: str) -> Event:
 
 def outcome(state: State) -> tuple[str, str]:
     """Return status and reason of the end, once the last round of talk is closed (document 000)."""
-    last = [one for one in state.rounds if one.phase != SYNTHESIZE][-1]
+    last = state.talks()[-1]
     agreed, stopped = sight.converged(state), last.reason == "stopped"
     silent = not agreed and not stopped and (last.reason == "timeout" or any(_silences(state)))
     if silent or sight.signing(state):

@@ -22,7 +22,7 @@ def tally(state: State, *, closing: bool = False) -> Tally:
         return _statuses(state)
     place = {agent: at for at, agent in enumerate(state.participants)}
     rounds = []
-    for one in [one for one in state.rounds if one.phase != SYNTHESIZE]:
+    for one in state.talks():
         said = said_by(state, one.tour) if closing or one.tour != state.sealed() else []
         kind = "blind" if one.blind else "parallel" if one.parallel else "turn"
         if kind != "turn":
@@ -35,31 +35,27 @@ def tally(state: State, *, closing: bool = False) -> Tally:
     return verdict.count(members, rounds, state.options, given, floor, blocking)
 
 
-def convergence(state: State) -> dict[str, Any]:
-    """Return document 000's figures of the last round of talk; its verdict says how it closed."""
-    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
-    said = [one.status for one in state.participants.values()]
-    lacking = sum(one not in m.ANSWERED for one in said)
-    agreed = (
-        m.AGREED in said
-        and set(said) <= {m.AGREED, m.DONE}
-        and not any(one.open for one in state.blockers)
-    )
-    agreed = agreed and state.procedure == "council"
-    if talks and talks[-1].verdict:
-        agreed = talks[-1].verdict != "none"
-        lacking = len(talks[-1].absent.keys() & state.participants)
-    return {"responseRate": 1 - lacking / max(1, len(said)), "hasConsensus": agreed}
-
-
 def converged(state: State) -> bool:
-    """Return whether the last round of talk found, or has, a consensus."""
-    return bool(convergence(state)["hasConsensus"])
+    """Return whether the last round of talk found a consensus or, while it is open, has one."""
+    closed = [one.verdict for one in state.talks()[-1:] if one.verdict]
+    said = {one.status for one in state.participants.values()}
+    agreed = state.procedure == "council" and m.AGREED in said <= {m.AGREED, m.DONE}
+    return closed != ["none"] if closed else agreed and not any(b.open for b in state.blockers)
+
+
+def convergence(state: State) -> dict[str, Any]:
+    """Return document 000's figures of the last round of talk."""
+    people, talk = state.participants, state.talks()[-1:]
+    lacking = {a for a, one in people.items() if one.status not in m.ANSWERED}
+    if talk and talk[0].verdict:
+        lacking = talk[0].absent.keys() & people
+    rate = 1 - len(lacking) / max(1, len(people))
+    return {"responseRate": rate, "hasConsensus": converged(state)}
 
 
 def _statuses(state: State) -> Tally:
     """Return the tally of a council: of the round that is open, or that closed last."""
-    talks = [one for one in state.rounds if one.phase != SYNTHESIZE]
+    talks = state.talks()
     agreed = [agent for agent, one in state.participants.items() if one.status == m.AGREED]
     agreed = talks[-1].agreed if talks and talks[-1].ended_at else agreed
     stay, reached = staying(state), converged(state)

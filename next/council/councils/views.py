@@ -113,7 +113,7 @@ def outcome(state: State, tally: Tally) -> str:
 
 def decision(state: State) -> dict[str, Any]:
     """Return the decision and what goes with it, as `ask --json` prints it (product.md 5)."""
-    tally, talks = sight.tally(state), [r for r in state.rounds if r.phase != m.SYNTHESIZE]
+    tally = sight.tally(state)
     advice = "".join(map(_advice, _said(state, "synthesis")[-1:]))
     return {
         "outcome": outcome(state, tally),
@@ -121,7 +121,9 @@ def decision(state: State) -> dict[str, Any]:
         "recommendation": advice,
         "dissent": _dissent(state, tally),
         "blockers": [{"agent": b.agent, "text": b.text} for b in sight.blockers(state)],
-        "absent": {agent: why.to_json() for one in talks for agent, why in one.absent.items()},
+        "absent": {
+            agent: why.to_json() for one in state.talks() for agent, why in one.absent.items()
+        },
     }
 
 

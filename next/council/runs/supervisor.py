@@ -164,18 +164,8 @@ class Supervisor:
         return alone
 
     def fork(self, row: KindRow, name: str, claimed: list[Place]) -> None:
-        """See claimed runs through in copies of this process, which has all its modules already."""
-        for at, place in enumerate(claimed):
-            if os.fork():
-                place.leave()
-                continue
-            try:
-                os.setsid()
-                for descriptor in [*self.held, *(one.descriptor for one in claimed[at + 1 :])]:
-                    os.close(descriptor)
-                Supervisor(self.app, row, name, place).see_through()
-            finally:
-                os._exit(0)
+        """See further runs through in copies of this process, which has all its modules already."""
+        copies(self.app, row, name, claimed, self.held)
 
 
 def main(app: App, argv: list[str]) -> None:
@@ -192,37 +182,39 @@ def main(app: App, argv: list[str]) -> None:
         Place(run=run, number=int(number), descriptor=int(descriptor), token=token)
         for run, number, descriptor, token in rows
     ]
-    _see_through(app, row, name, claimed)
+    first = Supervisor(app, row, name, claimed[0])  # it hears signals before its place names it
+    first.fork(row, name, claimed[1:])
+    first.see_through()
 
 
 def apart(app: App) -> starting.Begin | None:
-    """Return what sees claimed runs through in a copy of this process, in a session of its own.
+    """Return what sees claimed runs through in copies of this process.
 
-    A command that waits for a run anyway has no need of a new process for it. A process with
-    threads cannot be copied: None.
+    A process with threads (a server) cannot be copied: None, and new processes are started.
     """
-    if _thread._count():
-        return None
+    return None if _thread._count() else lambda *claimed: copies(app, *claimed)
 
-    def begin(row: KindRow, name: str, claimed: list[Place]) -> None:
+
+def copies(
+    app: App, row: KindRow, name: str, claimed: list[Place], held: list[int] | None = None
+) -> None:
+    """See claimed runs through in copies of this process, each in a session of its own.
+
+    They close what it `held`. A supervisor, and a command that waits for a run anyway, have no need
+    of new processes.
+    """
+    for at, place in enumerate(claimed):
         if os.fork():
-            for place in claimed:
-                place.leave()
-            return
+            place.leave()
+            continue
         try:
             os.setsid()
+            for descriptor in [*(held or ()), *(one.descriptor for one in claimed[at + 1 :])]:
+                os.close(descriptor)
             null = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
                 os.dup2(null, stream)
             app.fixed, app.env = None, starting.cleared(app.world)
-            _see_through(app, row, name, claimed)
+            Supervisor(app, row, name, place).see_through()
         finally:
             os._exit(0)
-
-    return begin
-
-
-def _see_through(app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
-    first = Supervisor(app, row, name, claimed[0])  # it hears signals before its place names it
-    first.fork(row, name, claimed[1:])
-    first.see_through()
