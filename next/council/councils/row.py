@@ -128,9 +128,6 @@ class _Conversations(KindRow):
             pass  # another process was quicker
         return path
 
-    def may_run(self, state: State) -> bool:
-        return state.paused_at is None and state.ended_at is None
-
     def report(
         self, state: State, events: list[Event], started: Started, filed: str
     ) -> dict[str, Any]:

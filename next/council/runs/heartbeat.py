@@ -151,7 +151,7 @@ def _open(state: Any) -> list[Run]:
 
 def _resting(app: App, row: KindRow, state: Any) -> list[Event]:
     """Return who is not waited for, since it rests after failures."""
-    wanted = row.module.work(state, app.now) if row.may_run(state) else []
+    wanted = row.module.work(state, app.now)
     known, events = starting.registry_of(app) if wanted else None, list[Event]()
     for one in wanted:
         agent = app.settings.agent(one.agent, app.soul(one.agent))

@@ -106,10 +106,6 @@ class KindRow:
         """Return the events by which the document goes on without an agent that is not run."""
         return []
 
-    def may_run(self, state: Any) -> bool:
-        """Return whether runs may be started now: not while it is paused."""
-        return True
-
     # What observers and commands ask; `json.md` names the keys.
 
     def exchange(self, app: App, name: str) -> None:

@@ -97,7 +97,7 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
     """
     document, started, claimed = row.document(app, name), Started(), list[Place]()
     state = document.peek()
-    wanted = row.module.work(state, app.now) if row.may_run(state) else []
+    wanted = row.module.work(state, app.now)
     registry = registry_of(app) if wanted else None
     for one in wanted:
         agent = app.settings.agent(one.agent, app.soul(one.agent))
@@ -158,8 +158,7 @@ def _claim(
     lease = timedelta(seconds=seconds) + GRACE
 
     def decide(state: Any) -> list[Event]:
-        is_wanted = row.may_run(state) and row.ident(state) == ident
-        if not is_wanted or one not in row.module.work(state, app.now):
+        if row.ident(state) != ident or one not in row.module.work(state, app.now):
             return []
         held = {"place": place.number, "token": digest(place.token)}
         return [work.claimed(one, ident, app.now, lease, **held)]
