@@ -132,7 +132,7 @@ class _Conversations(KindRow):
         self, state: State, events: list[Event], started: Started, filed: str
     ) -> dict[str, Any]:
         made = {**super().report(state, events, started, filed), **place(state)}
-        return {**made, "transition": transition(state, events), "owed": rules.asked(state)}
+        return {**made, "transition": transition(state, events)}
 
 
 def write_minutes(app: App, state: State, replace: bool = False) -> str:

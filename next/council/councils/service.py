@@ -94,17 +94,14 @@ def _origin(app: App, state: State, agent: str) -> str:
     Raises:
         Refused: The token is another agent's, or of no run here; or claims are refused.
     """
-    if app.env.get("COUNCIL_TOKEN"):
-        run = _own_run(app, state)
-        if run is None:
-            raise Refused("unknown-run", f"this run is not one of {state.name}", "print the answer")
-        if run.agent != agent:
-            raise Refused("not-you", f"this run is {run.agent}'s, not {agent}'s", "leave out --as")
-        return "verified"
-    if app.settings.trust == "strict":
+    run = _own_run(app, state)
+    if app.env.get("COUNCIL_TOKEN") and (run is None or run.agent != agent):
+        what = f"this run does not speak for {agent} in {state.name}"
+        raise Refused("not-you", what, "leave out --as, or print the answer")
+    if run is None and app.settings.trust == "strict":
         hint = 'answer on the page, or set trust = "open" in council.toml'
         raise Refused("not-verified", f"{agent} has to answer from its own run", hint)
-    return "claimed"
+    return "verified" if run else "claimed"
 
 
 def _own_run(app: App, state: State) -> Run | None:
@@ -250,21 +247,18 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
     Raises:
         Refused: The agent takes no part (`not-a-participant`).
     """
-    ends, outcome, document = time.monotonic() + (seconds or 0), "", None
+    ends, document = time.monotonic() + (seconds or 0), None
     which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
     while True:
         try:
             document = document or app.conversation(app.find(which))
             state: State = document.read()
             which = state.conversation_id
+            outcome = "over" if state.ended_at else "turn" if agent in rules.asked(state) else ""
         except NotFound:
             state, outcome = find(app, which), "over"
-        if state.ended_at:
-            outcome = "over"
-        elif not outcome and agent in rules.asked(state):
-            outcome = "turn"
-        elif seconds is not None and time.monotonic() >= ends:
-            outcome = outcome or "timeout"
+        if not outcome and seconds is not None and time.monotonic() >= ends:
+            outcome = "timeout"
         if outcome:
             minutes = state.minutes and f"{app.root}/{state.minutes}"
             return {**place(state), "agent": agent, "minutes": minutes, "outcome": outcome}
