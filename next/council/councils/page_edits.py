@@ -95,6 +95,8 @@ class _Edits:
                     self.take("stopped", at=self.text_at, stop=new.upper())
                 elif new.upper() not in phases[: at + 1] or self.base.phase == now.phase:
                     self.refuse(f"the phase cannot become {new[:40]}")
+            case "status" if name in self.page.sealed and not self.entry(name):
+                pass  # the page was adopted: no journal has what was sealed
             case "status" if name and new in (WAITING, *ANSWERED):
                 self.words[name] = new  # it is taken in with the answer
             case "status" if name and new:

@@ -30,6 +30,7 @@ _BOTH = [pages.texts("en"), pages.texts("fr")]
 _PATHS = {**FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
 _PATHS |= {key: key for key in ("rate", "converged", "condition", "actions")}
 _LABELS = {folded(t[key]): path for t in _BOTH for key, path in _PATHS.items()}
+_SEALED = {letters(t["sealed"]) for t in _BOTH}
 _NOTHING = ("", *(folded(t["none"]) for t in _BOTH))
 
 
@@ -52,6 +53,7 @@ class Page:
         block, stated: The state block, None where it cannot be read, and what it says by path.
         entries: Regions named `TOUR-AGENT`; without a digest where a text has no mark.
         typed: What was typed outside of all regions: participant ("" for none), text.
+        sealed: Whose answer it only mentions.
         outside: The letters of all lines and paragraphs outside of regions.
     """
 
@@ -62,6 +64,7 @@ class Page:
         self.entries: list[Piece] = []
         self.typed: list[tuple[str, str]] = []
         self.outside: set[str] = set()
+        self.sealed: set[str] = set()
         block = reading.block_of(text)
         self.block: Event | None = block if isinstance(block, dict) else None
         self._ours, starts = printed()
@@ -79,8 +82,11 @@ class Page:
             elif piece.kind == "text":
                 is_marked = after is not None and after.kind == "entry"
                 rest = self._unmarked(piece, self._items(piece), is_marked)
-                self.outside |= {letters(item(line) or line) for line in piece.lines}
-                self.outside |= {letters(part) for part in "\n".join(piece.lines).split("\n\n")}
+                own = {letters(item(line) or line) for line in piece.lines}
+                self.sealed |= {piece.who} if own & _SEALED else set()
+                self.outside |= own | {
+                    letters(part) for part in "\n".join(piece.lines).split("\n\n")
+                }
                 said = reading.typed(rest, self._ours, starts)
                 if said and piece.section == "brief" and "brief" not in self.lines:
                     self.lines["brief"] = said
@@ -223,6 +229,9 @@ def adopt(text: str) -> list[Event]:
     rows = {str(row.get("id")): row for row in page.part(list, "entries") if isinstance(row, dict)}
     for piece in page.entries:
         _add_entry(state, piece, rows.get(piece.name, {}))
+    for ident in page.sealed & state.participants.keys():  # its text is lost: it is asked again
+        one = state.participants[ident]
+        one.status, one.origin = model.WAITING, ""
     order = {ident: at for at, ident in enumerate(rows)}
     state.entries.sort(key=lambda one: (order.get(one.id, len(order)), one.tour))
     return [{"type": "adopted", "state": state.to_json()}]

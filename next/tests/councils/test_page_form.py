@@ -103,6 +103,10 @@ def test_an_adopted_page_gives_the_state_again(state: State) -> None:
     )
     for entry, one in zip(visible, got.entries, strict=True):
         assert (one.heard.position, one.kind) == (entry.heard.position, entry.kind)
+    expected = state.copy()
+    for ident in [e.agent for e in state.entries if state.is_sealed(e)]:
+        one = expected.participants[ident]
+        one.status, one.origin = "WAITING", ""  # what was sealed is lost: it is asked again
     for name in (
         "topic",
         "brief",
@@ -113,7 +117,7 @@ def test_an_adopted_page_gives_the_state_again(state: State) -> None:
         "tour",
         "timeout_at",
     ):
-        assert getattr(got, name) == getattr(state, name), name
+        assert getattr(got, name) == getattr(expected, name), name
     assert [r.to_json() for r in got.rounds] == [r.to_json() for r in state.rounds]
     assert got.config == state.config
 
