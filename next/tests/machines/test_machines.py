@@ -1,0 +1,200 @@
+"""A council whose members live on two machines, with everything that can break breaking."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from council.kernel import shared
+from council.kernel.journal import Journal
+from council.runs import places
+from tests.machines.servers import BOUND, Net
+
+pytestmark = pytest.mark.slow
+AGENTS = {"ada": (0,), "bea": (1,), "eve": (0, 1)}  # and the machines that can run them
+PEOPLE = {"ann": 0, "bob": 1}
+SAYS = """#!/bin/sh
+cat >/dev/null
+echo "$COUNCIL_TASK_ID" >> {log}
+sleep 1
+echo "I am $COUNCIL_AGENT, and this is my answer in round $COUNCIL_TOUR."
+"""
+SETTINGS = 'retry_backoff = ["1s", "1s"]\nrun_timeout = "30s"\nmax_runs = 8\n'
+
+
+class Machine:
+    """A workspace of its own, behind a net of its own."""
+
+    def __init__(self, folder: Path, number: int, server, database: str) -> None:
+        self.root, self.net = folder / str(number), Net(server.port)
+        self.state = str(self.root / "memory/shared/.council")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("COUNCIL_")}
+        self.env = {**kept, "COUNCIL_ROOT": str(self.root), "HOME": str(folder), "USER": "u"}
+        everybody = ",".join([*AGENTS, *PEOPLE])
+        self.run("init", str(self.root), "--agents", everybody, "--lang", "en", code=0)
+        toml = self.root / "council.toml"
+        text = SETTINGS + toml.read_text()
+        script = self.root / "says.sh"
+        script.write_text(SAYS.format(log=folder / "runs"))
+        script.chmod(0o755)
+        for agent, where in AGENTS.items():
+            text += f'\n[agents.{agent}]\nargv = ["{script}"]\n' * (number in where)
+        toml.write_text(text)
+        verb = "join" if number else "init"
+        done = self.run("engine", verb, server.url(database, self.net.port), code=0)
+        assert "SeCret" not in done.stdout + done.stderr
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "council", *words]
+        streams = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
+        return subprocess.Popen(command, cwd="/", env=self.env, text=True, **streams)
+
+    def run(self, *words: str, code: int | None = None) -> subprocess.CompletedProcess[str]:
+        process = self.start(*words)
+        out, err = process.communicate(timeout=BOUND)
+        assert code is None or process.returncode == code, f"{words}: {out}{err}"
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def supervisors(self) -> list[int]:
+        return [pid for pid in places.held(f"{self.state}/places").values() if pid > 1]
+
+    def closed(self) -> list[str]:
+        with suppress(FileNotFoundError):
+            return os.listdir(f"{self.state}/closed")
+        return []
+
+
+@pytest.fixture
+def machines(server, tmp_path):
+    database = server.database()
+    made = [Machine(tmp_path, number, server, database) for number in (0, 1)]
+    yield made
+    for one in made:
+        for pid in one.supervisors():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        one.net.close()
+
+
+class Play:
+    """Plays a council to its end, breaks something at each of some points, and knows what counts.
+
+    A point is a number of changes in the database.
+    """
+
+    def __init__(self, machines: list[Machine], server, seed: int) -> None:
+        self.machines, self.server, self.rng = machines, server, random.Random(seed)
+        self.acknowledged: list[str] = []
+        self.broken: list[str] = []
+
+    def seq(self) -> int:
+        facts = shared.facts(self.machines[0].state)
+        with psycopg.connect(self.server.url(facts["url"].rpartition("/")[2])) as connection:
+            [(found,)] = connection.execute("SELECT coalesce(max(seq), 0) FROM council.log")
+        return int(found)
+
+    def answer(self, person: str, machine: Machine) -> None:
+        """Answer as a person would who repeats the command until it is acknowledged."""
+        asked = machine.run("context", "--as", person, "--json")
+        if asked.returncode or not (now := json.loads(asked.stdout))["mayAnswer"]:
+            return
+        text = f"{person} says in round {now['tour']} what it thinks."
+        words = ("respond", "--as", person, "--round", now["round"], text)
+        if self.broken and self.broken[-1] == "command":
+            process = machine.start(*words)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(self.rng.random() * 2)
+            process.kill()
+            process.communicate()
+            self.broken[-1] += " killed"
+        if machine.run(*words).returncode == 0:
+            self.acknowledged += [text] if text not in self.acknowledged else []
+
+    def breaks(self, what: str, machine: Machine) -> bool:
+        """Break something; return whether it could be."""
+        if what == "supervisor":
+            pids = machine.supervisors() or [p for one in self.machines for p in one.supervisors()]
+            for pid in pids[:1]:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return bool(pids)
+        if what == "server":
+            self.server.kill()
+        elif what == "net":
+            machine.net.cut(silent=self.rng.random() < 0.5)
+            if machine.net.is_cut:
+                done = machine.run("respond", "--as", "ann", "This cannot be known.")
+                assert done.returncode == 7, done
+                machine.net.is_cut = False
+        return True
+
+    def play(self, points: list[int]) -> None:
+        ends = time.monotonic() + 8 * BOUND
+        while not all(one.closed() for one in self.machines):
+            assert time.monotonic() < ends, (self.seq(), self.broken)
+            for one in self.rng.sample(self.machines, 2):
+                self.reach(points)
+                done = one.run("heartbeat")
+                assert done.returncode in (0, 7), done
+                for person, at in PEOPLE.items():
+                    if self.machines[at] is one:
+                        self.reach(points)
+                        self.answer(person, one)
+
+    def reach(self, points: list[int]) -> None:
+        kinds = ("command", "supervisor", "server", "net")
+        if points and self.seq() >= points[0]:
+            what = kinds[len(self.broken) % 4]
+            if self.breaks(what, self.rng.choice(self.machines)):
+                self.broken.append(what)
+                del points[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_acknowledged_is_lost_and_nothing_counts_twice(machines, server, seed, tmp_path):
+    """Kill commands, supervisors and the server, and cut nets, at ten points of each council."""
+    one = machines[seed % 2]
+    everybody = ["--agents", ",".join(AGENTS), "--people", ",".join(PEOPLE)]
+    one.run("convene", "Which kettle?", *everybody, "--timeout", "9h", code=0)
+    play = Play(machines, server, seed)
+    play.play([4 + 3 * n + seed for n in range(10)])
+    print(play.seq(), play.broken, play.acknowledged)
+    assert len(play.broken) == 10, play.broken
+    [ident] = machines[0].closed()
+    shown = json.loads(one.run("show", ident, "--json", code=0).stdout)
+    said = Counter((entry["agent"], entry["tour"]) for entry in shown["contributions"])
+    assert {count for count in said.values()} == {1}, said
+    texts = Counter(entry["text"] for entry in shown["contributions"])
+    assert [texts[text] for text in play.acknowledged] == [1] * len(play.acknowledged)
+    assert len(play.acknowledged) >= 6
+    started = Counter((tmp_path / "runs").read_text().split())
+    assert {count for count in started.values()} == {1}, started
+    for other in machines:
+        other.run("heartbeat", code=0)
+    journals = [Journal(f"{other.state}/closed/{ident}") for other in machines]
+    assert list(journals[0].raws()) == list(journals[1].raws())
+    claimed = Counter(
+        event["id"]
+        for line in journals[0].history()
+        for event in line.events
+        if event["type"] == "run.claimed"
+    )
+    assert {count for count in claimed.values()} == {1} and claimed.keys() >= started.keys()
+    pages = [(other.root / "conseils" / n).read_bytes() for other in machines
+             for n in os.listdir(other.root / "conseils")]  # fmt: skip
+    assert len(pages) == 2 and pages[0] == pages[1]
