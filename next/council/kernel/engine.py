@@ -304,7 +304,7 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
     `begins`: it is the first one. Else the database has to know every document that is here.
     `folders` are those whose files all machines have.
     """
-    server = Server(url, migrates=True)
+    server = Server(url, oldest=0 if begins else 1)
     facts: dict[str, Any] = {"url": url, "machine": 0, "ready": False}
     if bool(server.ask("SELECT 1 FROM council.machines LIMIT 1")) == begins:
         what = f"{server.name} has {'a' if begins else 'no'} council"

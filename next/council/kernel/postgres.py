@@ -74,12 +74,12 @@ def _watched(gen: Any, patience: float) -> Generator[Any, Any, Any]:
 class Server:
     """A database by its URL, and the connection that this process keeps to it.
 
-    `migrates`: make the tables, or bring older ones up to date. A URL that is none of PostgreSQL:
-    Invalid (`bad-url`).
+    `oldest`: bring tables of this version and later up to date; 0 also makes them, None never does.
+    A URL that is none of PostgreSQL: Invalid (`bad-url`).
     """
 
-    def __init__(self, url: str, migrates: bool = False) -> None:
-        self.url, self._migrates = url, migrates
+    def __init__(self, url: str, oldest: int | None = None) -> None:
+        self.url, self._oldest = url, oldest
         try:
             parts = conninfo_to_dict(url)
         except psycopg.Error:
@@ -141,8 +141,8 @@ class Server:
         try:
             made = _Connection.connect(self.url, autocommit=True, prepare_threshold=None, **options)
             made.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-            if self._migrates:
-                _migrate(made)
+            if self._oldest is not None:
+                _migrate(made, self._oldest)
             before = time.time()
             query = "SELECT extract(epoch FROM clock_timestamp())::float8, max(number)"
             clock, number = made.execute(f"{query} FROM council.version").fetchone() or (0, 0)
@@ -187,11 +187,12 @@ class Server:
         return Unexpected("engine", f"{self.name}: {words}", "see the log of the server")
 
 
-def _migrate(connection: _Connection) -> None:
+def _migrate(connection: _Connection, oldest: int) -> None:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_KEY,))
-        [(has,)] = connection.execute("SELECT to_regclass('council.version') IS NOT NULL")
-        rows = has and connection.execute("SELECT max(number) FROM council.version").fetchone()
-        for number in range(rows[0] if rows else 0, len(MIGRATIONS)):
-            connection.execute(MIGRATIONS[number])
-            connection.execute("INSERT INTO council.version VALUES (%s)", (number + 1,))
+        number, query = 0, "SELECT to_regclass('council.version') IS NOT NULL"
+        if connection.execute(query).fetchall() == [(True,)]:
+            [(number,)] = connection.execute("SELECT max(number) FROM council.version")
+        for made in range(number if number >= oldest else len(MIGRATIONS), len(MIGRATIONS)):
+            connection.execute(MIGRATIONS[made])
+            connection.execute("INSERT INTO council.version VALUES (%s)", (made + 1,))

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ class Net:
 
     def __init__(self, target: int) -> None:
         self.target, self.is_cut, self._open = target, False, set[socket.socket]()
+        self.last = b""  # what contains this is carried, and then it is cut
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._socket.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -115,6 +117,8 @@ class Net:
                 while self.is_cut:
                     time.sleep(0.01)
                 other.sendall(data)
+                if self.last and self.last in data:
+                    break
         except OSError:
             pass
         for end in (one, other):
@@ -131,6 +135,8 @@ class Net:
                 continue
 
     def close(self) -> None:
+        with suppress(OSError):  # it is closed already
+            self._socket.shutdown(socket.SHUT_RDWR)  # or the thread takes one more connection
         self._socket.close()
         self.is_cut = False
         self.cut(silent=False)

@@ -7,88 +7,19 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
 
 import psycopg
 import pytest
 
 from council.kernel import shared
 from council.kernel.journal import Journal
-from council.runs import places
-from tests.machines.servers import BOUND, Net
+from tests.machines.servers import BOUND
+from tests.machines.workspaces import AGENTS, PEOPLE, Machine
 
 pytestmark = pytest.mark.slow
-AGENTS = {"ada": (0,), "bea": (1,), "eve": (0, 1)}  # and the machines that can run them
-PEOPLE = {"ann": 0, "bob": 1}
-SAYS = """#!/bin/sh
-cat >/dev/null
-echo "$COUNCIL_TASK_ID" >> {log}
-sleep 1
-echo "I am $COUNCIL_AGENT, and this is my answer in round $COUNCIL_TOUR."
-"""
-SETTINGS = 'retry_backoff = ["1s", "1s"]\nrun_timeout = "30s"\nmax_runs = 8\n'
-
-
-class Machine:
-    """A workspace of its own, behind a net of its own."""
-
-    def __init__(self, folder: Path, number: int, server, database: str) -> None:
-        self.root, self.net = folder / str(number), Net(server.port)
-        self.state = str(self.root / "memory/shared/.council")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("COUNCIL_")}
-        self.env = {**kept, "COUNCIL_ROOT": str(self.root), "HOME": str(folder), "USER": "u"}
-        everybody = ",".join([*AGENTS, *PEOPLE])
-        self.run("init", str(self.root), "--agents", everybody, "--lang", "en", code=0)
-        toml = self.root / "council.toml"
-        text = SETTINGS + toml.read_text()
-        script = self.root / "says.sh"
-        script.write_text(SAYS.format(log=folder / "runs"))
-        script.chmod(0o755)
-        for agent, where in AGENTS.items():
-            text += f'\n[agents.{agent}]\nargv = ["{script}"]\n' * (number in where)
-        toml.write_text(text)
-        verb = "join" if number else "init"
-        done = self.run("engine", verb, server.url(database, self.net.port), code=0)
-        assert "SeCret" not in done.stdout + done.stderr
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "council", *words]
-        streams = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-        }
-        return subprocess.Popen(command, cwd="/", env=self.env, text=True, **streams)
-
-    def run(self, *words: str, code: int | None = None) -> subprocess.CompletedProcess[str]:
-        process = self.start(*words)
-        out, err = process.communicate(timeout=BOUND)
-        assert code is None or process.returncode == code, f"{words}: {out}{err}"
-        return subprocess.CompletedProcess(words, process.returncode, out, err)
-
-    def supervisors(self) -> list[int]:
-        return [pid for pid in places.held(f"{self.state}/places").values() if pid > 1]
-
-    def closed(self) -> list[str]:
-        with suppress(FileNotFoundError):
-            return os.listdir(f"{self.state}/closed")
-        return []
-
-
-@pytest.fixture
-def machines(server, tmp_path):
-    database = server.database()
-    made = [Machine(tmp_path, number, server, database) for number in (0, 1)]
-    yield made
-    for one in made:
-        for pid in one.supervisors():
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        one.net.close()
 
 
 class Play:
@@ -178,12 +109,12 @@ def test_nothing_acknowledged_is_lost_and_nothing_counts_twice(machines, server,
     [ident] = machines[0].closed()
     shown = json.loads(one.run("show", ident, "--json", code=0).stdout)
     said = Counter((entry["agent"], entry["tour"]) for entry in shown["contributions"])
-    assert {count for count in said.values()} == {1}, said
+    assert set(said.values()) == {1}, said
     texts = Counter(entry["text"] for entry in shown["contributions"])
     assert [texts[text] for text in play.acknowledged] == [1] * len(play.acknowledged)
     assert len(play.acknowledged) >= 6
     started = Counter((tmp_path / "runs").read_text().split())
-    assert {count for count in started.values()} == {1}, started
+    assert set(started.values()) == {1}, started
     for other in machines:
         other.run("heartbeat", code=0)
     journals = [Journal(f"{other.state}/closed/{ident}") for other in machines]
@@ -194,7 +125,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_counts_twice(machines, server,
         for event in line.events
         if event["type"] == "run.claimed"
     )
-    assert {count for count in claimed.values()} == {1} and claimed.keys() >= started.keys()
+    assert set(claimed.values()) == {1} and claimed.keys() >= started.keys()
     pages = [(other.root / "conseils" / n).read_bytes() for other in machines
              for n in os.listdir(other.root / "conseils")]  # fmt: skip
     assert len(pages) == 2 and pages[0] == pages[1]

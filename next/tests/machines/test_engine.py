@@ -1,0 +1,164 @@
+"""How a machine takes part in an engine, and what it says where it cannot."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import signal
+import stat
+import time
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from council.kernel import postgres, shared, times
+from council.runs import processes
+from tests.machines.servers import Net
+from tests.machines.workspaces import Machine
+
+pytestmark = pytest.mark.slow
+
+
+def convene(machine: Machine) -> None:
+    words = (
+        "convene",
+        "Which kettle?",
+        "--open",
+        "--people",
+        "ann,bob",
+        "--timeout",
+        "9h",
+        "--agents",
+    )
+    machine.run(*words, "ann,bob", code=0)
+
+
+def said(machine: Machine) -> list[str]:
+    done = machine.run("show", "active", "--json", code=0)
+    return [entry["text"] for entry in json.loads(done.stdout)["contributions"]]
+
+
+def test_an_engine_is_joined_once_and_left(machines, server):
+    north, south = machines
+    north.run("engine", "leave", code=0)
+    url = server.url(server.database(), north.net.port)
+    for words, code in (
+        (("engine", "leave"), 5),
+        (("engine", "status"), 5),
+        (("engine", "join", url), 5),
+        (("engine", "init", "nonsense"), 2),
+        (("engine", "init", "mysql://me:SeCret@x/y"), 3),
+        (("engine", "init", "postgresql://me:SeCret@127.0.0.1:1/y"), 7),
+    ):
+        done = north.run(*words, code=code)
+        assert "SeCret" not in done.stdout + done.stderr and done.stderr.count("\n") == 1
+    convene(north)
+    north.run("engine", "init", url, code=0)
+    assert "council engine status" in north.run("engine", "init", url, code=4).stderr
+    south.run("engine", "leave", code=0)
+    assert "council engine join" in south.run("engine", "init", url, code=4).stderr
+    convene(south)
+    refused = south.run("engine", "join", url, code=4)
+    assert "conversations/active" in refused.stderr and south.run("status", code=0)
+    path = f"{north.state}/engine"
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    for folder, _, names in os.walk(north.root):
+        for name in names:
+            with open(f"{folder}/{name}", "rb") as file:
+                assert f"{folder}/{name}" == path or b"SeCret" not in file.read()
+    shown = north.run("engine", "status", "--json", code=0).stdout
+    assert '"ok":true' in shown and "SeCret" not in shown
+    south.run("cancel", code=0)  # what is over stays here, and what is open is the engine's
+    assert south.run("engine", "join", url).returncode == 4
+
+
+def test_an_answer_is_kept_while_the_database_is_away_and_counts_once(machines):
+    north, _ = machines
+    convene(north)
+    text = "I prefer the small one."
+    north.net.close()
+    refused = north.run("respond", "--as", "ann", text, code=7)
+    kept = refused.stderr.rpartition("the text is in ")[2].strip().rstrip(")")
+    with open(kept) as file:
+        assert text in file.read()
+    assert "old" in north.run("status", code=0).stderr
+    for words in (("context", "--as", "ann"), ("say", "x"), ("heartbeat",), ("show", "other")):
+        assert north.run(*words).returncode == 7, words
+    assert north.run("engine", "status").returncode == 3
+
+
+def test_an_answer_whose_acknowledgement_is_lost_counts_once(machines):
+    north, south = machines
+    convene(north)
+    north.net.last = b"COMMIT"  # it reaches the server, and the reply reaches nobody
+    first = north.run("respond", "--as", "ann", "Once.")
+    north.net.last = b""
+    assert first.returncode in (0, 7), first
+    north.run("respond", "--as", "ann", "Once.", code=0)
+    assert said(south) == ["Once."]
+
+
+def test_a_server_that_is_silent_is_given_up(machines, server):
+    """Another session holds the lock of writers, as a writer does that waits for a standby."""
+    north, south = machines
+    convene(north)
+    database = shared.facts(north.state)["url"].rpartition("/")[2]
+    with psycopg.connect(server.url(database)) as other:
+        other.execute("SELECT pg_advisory_xact_lock(%s)", (postgres._KEY,))
+        assert north.run("respond", "--as", "ann", "Slowly.").returncode == 7
+        assert "Which kettle?" in south.run("status", code=0).stdout
+    north.run("respond", "--as", "ann", "Slowly.", code=0)
+    assert said(south) == ["Slowly."]
+
+
+def test_a_run_of_a_machine_that_died_is_run_elsewhere(machines, tmp_path):
+    north, south = machines
+    words = ("--agents", "eve", "--people", "ann", "--timeout", "9h")
+    script = north.root / "says.sh"
+    script.write_text(script.read_text().replace("sleep 1", "exec sleep 1000"))
+    north.run("convene", "Which kettle?", *words, code=0)
+    while not (tmp_path / "runs").exists():
+        time.sleep(0.05)
+    for pid in north.supervisors():
+        os.kill(pid, signal.SIGKILL)
+    for path in glob.glob(f"{north.state}/runs/*/pid"):
+        processes.kill_noted(path)
+    row = south.run("heartbeat", "--json", code=0).stdout
+    assert '"woken":[],' in row and '"running":1,' in row, row  # its lease is not over
+    found = []
+    for minutes in (5, 6):
+        late = times.text(datetime.now(UTC) + timedelta(minutes=minutes))
+        found.append(south.run("heartbeat", "--now", late, "--json", code=0).stdout)
+    assert '"woken":["eve"],' in found[1], found
+
+
+def test_encodings_versions_and_other_databases(machines, server, tmp_path):
+    north, south = machines
+    ascii_only = server.database("ENCODING SQL_ASCII TEMPLATE template0 LOCALE 'C'")
+    for machine, verb in ((north, "init"), (south, "join")):
+        machine.run("engine", "leave", code=0)
+        machine.run("engine", verb, server.url(ascii_only, machine.net.port), code=0)
+    convene(north)
+    north.run("respond", "--as", "ann", "Été: ☕", code=0)
+    assert said(south) == ["Été: ☕"]
+    server.run("INSERT INTO council.version VALUES (99)", ascii_only)
+    refused = south.run("respond", "--as", "bob", "x", code=4)
+    assert "newer version" in refused.stderr
+    server.run("DELETE FROM council.version WHERE number = 99", ascii_only)
+    server.run("DELETE FROM council.log WHERE seq > 1", ascii_only)  # as an older backup has it
+    refused = south.run("respond", "--as", "bob", "x", code=4)
+    assert "lacks" in refused.stderr
+    assert south.run("engine", "leave", code=0) and said(south) == ["Été: ☕"]
+
+
+def test_a_net_carries_again_after_it_was_cut(machines, server):
+    """The forwarder of these tests does what they rely on."""
+    net = Net(server.port)
+    with psycopg.connect(server.url("postgres", net.port)) as one:
+        net.cut(silent=False)
+        with pytest.raises(psycopg.OperationalError):
+            one.execute("SELECT 1")
+    assert psycopg.connect(server.url("postgres", net.port)).execute("SELECT 1").fetchone() == (1,)
+    net.close()
