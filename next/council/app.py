@@ -99,7 +99,8 @@ class App:
         from council.councils.row import CONVERSATIONS  # late: reading needs no row
 
         made: list[KindRow] = [CONVERSATIONS]
-        if os.path.isdir(f"{self.root}/memory/shared/channels"):
+        places = f"{self.root}/memory/shared/channels", f"{self.state_folder}/rooms"
+        if any(map(os.path.isdir, places)):  # the page of a room may not have been made here yet
             from council.rooms.row import ROOMS  # late: as above
 
             made.append(ROOMS)

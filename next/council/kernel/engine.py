@@ -34,7 +34,7 @@ _INSERT = """INSERT INTO council.log (seq, place, kind, head, data, machine)
 _NEWS = """SELECT seq, place, kind, head, data FROM council.log
     WHERE seq >= %s ORDER BY seq LIMIT %s"""
 _HEAD = "SELECT head FROM council.log WHERE place = %s ORDER BY seq DESC LIMIT 1"
-_PARTED = "move it away, leave with council engine leave, or restore the newer backup"
+_PARTED = "restore a newer backup of the database, or continue alone: council engine leave"
 _STATE = "/memory/shared/.council"
 _OF_A_MACHINE = ("memory/shared/.council/runs/", "memory/agents/")
 _ENGINES: dict[tuple[str, int], Engine] = {}  # by folder and process: a fork connects anew
@@ -74,8 +74,8 @@ class Engine:
     def at(self) -> tuple[int, str]:
         """Return number and head of the row that the files are at; (0, "") begins anew."""
         found = files.read(f"{self.state}/engine.at")
-        number, _, head = found[0].decode().partition(" ") if found else ("", "", "")
-        return (int(number), head) if number else (0, "")
+        number, _, head = (found[0] if found else b"").decode("utf-8", "replace").partition(" ")
+        return (int(number), head) if number.isdecimal() else (0, "")
 
     def fetch(self) -> None:
         """Bring the files of this machine up to date.
@@ -89,7 +89,7 @@ class Engine:
             rows = self.server.ask(_NEWS, at, BATCH)
             if at and (not rows or rows[0][0] != at or rows[0][3] != head):
                 what = f"{self.server.name} lacks what this machine has received from it"
-                raise Conflict("engine-parted", what, "restore a newer backup, or leave: see docs")
+                raise Conflict("engine-parted", what, _PARTED)
             if rows[bool(at) :]:
                 with Lock(f"{self.state}/engine.lock"):
                     self._receive(rows)
@@ -102,7 +102,10 @@ class Engine:
             if ".." in place.split("/"):
                 raise Invalid("bad-place", f"{self.server.name} names a file {place[:80]!r}")
             path = f"{self._root}{place}" if place[0] == "/" else f"{self.state}/{place}"
-            if kind == "line" and data:  # without words it is of what was removed since
+            if kind == "line" and not data:  # its document was erased since
+                shutil.rmtree(path, ignore_errors=True)
+                journals.pop(path, None)
+            elif kind == "line":
                 if path not in journals:
                     os.makedirs(path, exist_ok=True)
                     journals[path] = Journal(path)
@@ -147,20 +150,24 @@ class Engine:
 
     def _close(self, folder: str, to: str, page: str, last: str) -> None:
         """Move a folder as its document was closed; a page with other words is kept in it."""
-        journal, target = Journal(folder), f"{self.state}/{to}"
-        lines = journal.read()
-        if journal.last != last or not lines:
-            return  # its name was given anew, or it was moved before
-        if os.path.isdir(target):
-            shutil.rmtree(folder)
+        journal, target, page = (
+            Journal(folder),
+            f"{self.state}/{to}",
+            page and f"{self._root}/{page}",
+        )
+        if (lines := journal.read()) and journal.last != last:
+            return  # its name was given anew
+        if os.path.isdir(target):  # it was moved before
+            shutil.rmtree(folder, ignore_errors=True)
             return
-        seen = files.read(f"{self._root}/{page}") if page else None
-        if seen and journal.find("page", digest(seen[0])):  # made by us, perhaps long ago
-            files.remove(f"{self._root}/{page}")
-        elif seen:
+        seen = files.read(page) if page else None
+        if seen and lines and not journal.find("page", digest(seen[0])):  # not made by us
             os.makedirs(f"{folder}/conflicts", exist_ok=True)
-            os.rename(f"{self._root}/{page}", f"{folder}/conflicts/{digest(seen[0])[:16]}.md")
-        journal.move(target, "")
+            os.rename(page, f"{folder}/conflicts/{digest(seen[0])[:16]}.md")
+        elif seen:
+            files.remove(page)
+        if lines:  # or it was erased since
+            journal.move(target, "")
 
     # Sending
 
@@ -185,7 +192,6 @@ class Engine:
     def put(self, place: str, data: bytes, replace: bool) -> bool | None:
         """See `shared.put`."""
         new, own = digest(data), (place, digest(data))
-        self.server.patient(len(data))
         self.server.ask(
             """INSERT INTO council.files VALUES (%s, %s, %s)
             ON CONFLICT (place, digest) DO UPDATE SET place = excluded.place RETURNING 1""",
@@ -217,7 +223,8 @@ class Engine:
             heads += [head for head, _ in Journal(f"{self._root}/{path}").raws()]
 
         def act(cursor: Any, _: bool) -> None:
-            cursor.execute("UPDATE council.log SET data = '' WHERE head = ANY(%s)", (heads,))
+            query = "UPDATE council.log SET data = '' WHERE kind = 'line' AND head = ANY(%s)"
+            cursor.execute(query, (heads,))
             for place in places:
                 cursor.execute("DELETE FROM council.files WHERE place = %s", (place,))
                 cursor.execute(_INSERT, (place, "gone", "", b"", self.machine))

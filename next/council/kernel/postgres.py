@@ -50,22 +50,19 @@ class _Silent(sql.OperationalError):
 
 
 class _Connection(psycopg.Connection[Any]):
-    patience = PATIENCE
-
     def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
-        return super().wait(_watched(gen, self.patience), *args, **options)
+        return super().wait(_watched(gen), *args, **options)
 
 
-def _watched(gen: Any, patience: float) -> Generator[Any, Any, Any]:
-    """Do what `gen` does, until the other side is silent for `patience` seconds."""
-    until = time.monotonic() + patience
+def _watched(gen: Any) -> Generator[Any, Any, Any]:
+    """Do what `gen` does, until the other side is silent for too long."""
     try:
-        wanted = next(gen)
+        wanted, until = next(gen), time.monotonic() + PATIENCE
         while True:
             ready = yield wanted
             if not ready and time.monotonic() > until:
-                raise _Silent(f"no answer within {patience:.0f} s")
-            until = time.monotonic() + patience if ready else until
+                raise _Silent(f"no answer within {PATIENCE:.0f} s")
+            until = time.monotonic() + PATIENCE if ready else until
             wanted = gen.send(ready)
     except StopIteration as end:
         return end.value
@@ -168,10 +165,6 @@ class Server:
         if self._open is not None:
             self._open.close()
             self._open = None
-
-    def patient(self, size: int) -> None:
-        """Wait longer for an answer to what has so many bytes."""
-        self._connected().patience = PATIENCE + size / 200_000
 
     def _refusal(self, error: Exception) -> Refusal:
         words = "".join(c if c.isprintable() else " " for c in str(error))

@@ -35,6 +35,12 @@ def convene(machine: Machine) -> None:
     machine.run(*words, "ann,bob", code=0)
 
 
+def url_of(server, machine: Machine) -> str:
+    """Return the URL of a machine's database, past its net."""
+    url: str = server.url(shared.facts(machine.state)["url"].rpartition("/")[2])
+    return url
+
+
 def said(machine: Machine) -> list[str]:
     done = machine.run("show", "active", "--json", code=0)
     return [entry["text"] for entry in json.loads(done.stdout)["contributions"]]
@@ -104,8 +110,7 @@ def test_a_server_that_is_silent_is_given_up(machines, server):
     """Another session holds the lock of writers, as a writer does that waits for a standby."""
     north, south = machines
     convene(north)
-    database = shared.facts(north.state)["url"].rpartition("/")[2]
-    with psycopg.connect(server.url(database)) as other:
+    with psycopg.connect(url_of(server, north)) as other:
         other.execute("SELECT pg_advisory_xact_lock(%s)", (postgres._KEY,))
         assert north.run("respond", "--as", "ann", "Slowly.").returncode == 7
         assert "Which kettle?" in south.run("status", code=0).stdout
@@ -151,6 +156,41 @@ def test_encodings_versions_and_other_databases(machines, server, tmp_path):
     refused = south.run("respond", "--as", "bob", "x", code=4)
     assert "lacks" in refused.stderr
     assert south.run("engine", "leave", code=0) and said(south) == ["Été: ☕"]
+
+
+def test_what_is_forgotten_is_gone_everywhere(machines, server):
+    """Also where a machine was away in between, and from the database."""
+    north, south = machines
+    convene(north)
+    north.run("respond", "--as", "ann", "A sekretword.", code=0)
+    assert said(south) == ["A sekretword."]
+    south.run("artifact", "publish", f"{south.root}/says.sh", code=0)
+    north.run("respond", "--as", "bob", "Another sekretword.", code=0)
+    north.run("cancel", code=0)
+    [ident] = north.closed()
+    north.run("forget", ident, "--yes", code=0)
+    assert south.run("status", code=0) and south.run("heartbeat", code=0)
+    for machine in machines:
+        assert machine.closed() == [] and "says.sh" in os.listdir(machine.root)
+        for folder, _, names in os.walk(machine.root):
+            for name in names:
+                with open(f"{folder}/{name}", "rb") as file:
+                    assert b"sekretword" not in file.read(), f"{folder}/{name}"
+    with psycopg.connect(url_of(server, north)) as connection:
+        for table in ("log", "files"):
+            query = f"SELECT place FROM council.{table} WHERE position(%s in data) > 0"
+            assert connection.execute(query, (b"sekretword",)).fetchall() == []
+
+
+def test_rooms_are_on_all_machines(machines):
+    north, south = machines
+    north.run("channel", "create", "chat", "kitchen", "--participants", "ann,bob", code=0)
+    south.run("channel", "post", "kitchen", "Tea?", "--as", "bob", code=0)
+    north.run("channel", "post", "kitchen", "Yes.", "--as", "ann", code=0)
+    assert "Tea?" in north.run("show", "kitchen", code=0).stdout
+    south.run("heartbeat", code=0)
+    pages = [machine.root / "memory/shared/channels/kitchen.md" for machine in machines]
+    assert "Yes." in pages[1].read_text() and pages[0].read_text() == pages[1].read_text()
 
 
 def test_a_net_carries_again_after_it_was_cut(machines, server):
