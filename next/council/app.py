@@ -57,9 +57,8 @@ class App:
         return self._settings
 
     def again(self) -> None:
-        """Look again, as a long process does: at council.toml, and at other machines."""
+        """Forget the settings that were read: a long process follows changes of council.toml."""
         self._settings = None
-        self.fetch()
 
     def fetch(self) -> Refusal | None:
         """Fetch what other machines recorded; return why it cannot be had now, None if it can."""
@@ -96,6 +95,7 @@ class App:
     @property
     def kinds(self) -> list[KindRow]:
         """The table of kinds; one row makes a further one. What was never used is left out."""
+        self.fetch()
         from council.councils.row import CONVERSATIONS  # late: reading needs no row
 
         made: list[KindRow] = [CONVERSATIONS]
@@ -198,6 +198,7 @@ class App:
 
     def conversations(self) -> list[str]:
         """Return the names of the open conversations, also of pages that no command has seen."""
+        self.fetch()
         begin, end = "council-", "-conversation.md"
         shared = files.names(f"{self.root}/memory/shared")
         pages = {n[8:-16] for n in shared if n.startswith(begin) and n.endswith(end)}

@@ -284,8 +284,9 @@ def convene(asked: Asked) -> None:
     config["timeout"] = int(times.duration(timeout).total_seconds()) if timeout else None
     config["max_rounds"] = int(most) if most.isdecimal() else None
     asked_for = service.Opening(
-        topic=topic, brief=word("brief"), name=word("name"), procedure=word("procedure") or "council",
-        agents=asked.typed["agents"], people=asked.words("people"), config=config,
+        topic=topic, brief=word("brief"), name=word("name"),
+        procedure=word("procedure") or "council", agents=asked.typed["agents"],
+        people=asked.words("people"), config=config,
     )  # fmt: skip
     service.convene(app, asked_for)
 
