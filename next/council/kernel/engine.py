@@ -15,6 +15,7 @@ import glob
 import os
 import shutil
 import socket
+import time
 
 from council.kernel import codec, files
 from council.kernel.errors import Away, Conflict, Invalid, Refusal
@@ -83,16 +84,16 @@ class Engine:
         Raises:
             Conflict: The database is not the one that the files are a copy of (`engine-parted`).
         """
-        rows: list[Any] = [None] * BATCH
-        while len(rows) == BATCH:
+        while True:
             at, head = self.at()
             rows = self.server.ask(_NEWS, at, BATCH)
             if at and (not rows or rows[0][0] != at or rows[0][3] != head):
                 what = f"{self.server.name} lacks what this machine has received from it"
                 raise Conflict("engine-parted", what, _PARTED)
-            if rows[bool(at) :]:
-                with Lock(f"{self.state}/engine.lock"):
-                    self._receive(rows)
+            if not rows[bool(at) :]:
+                return
+            with Lock(f"{self.state}/engine.lock"):
+                self._receive(rows)
 
     def _receive(self, rows: list[Any]) -> None:
         at, journals = self.at()[0], dict[str, Journal]()
@@ -106,14 +107,9 @@ class Engine:
                 shutil.rmtree(path, ignore_errors=True)
                 journals.pop(path, None)
             elif kind == "line":
-                if path not in journals:
-                    os.makedirs(path, exist_ok=True)
-                    journals[path] = Journal(path)
-                    journals[path].read()
-                is_known = journals[path].receive(data, head) or self._is_past(journals[path], seq)
-                if not is_known:
-                    what = f"{path} and {self.server.name} have different histories"
-                    raise Conflict("engine-parted", what, _PARTED)
+                if not self._receive_line(journals, path, data, head, seq):
+                    self.again(path)
+                    return
             elif kind == "file":
                 self._receive_file(place, path, head, data.decode())
             elif kind == "closed":
@@ -129,10 +125,29 @@ class Engine:
             at = seq
             files.replace(f"{self.state}/engine.at", f"{seq} {head}".encode(), 0o600)
 
-    def _is_past(self, journal: Journal, seq: int) -> bool:
-        """Return whether a journal is at a later row: after a power cut rows are received again."""
+    def again(self, path: str = "") -> None:
+        """Have all rows received again; put a folder aside whose journal does not fit them."""
+        if path:
+            os.makedirs(f"{self.state}/conflicts", exist_ok=True)
+            os.rename(path, f"{self.state}/conflicts/{os.path.basename(path)}-{time.time_ns()}")
+        files.remove(f"{self.state}/engine.at")
+
+    def _receive_line(
+        self, journals: dict[str, Journal], path: str, data: bytes, head: str, seq: int
+    ) -> bool:
+        """Add a line to its journal; False where that is damaged."""
+        os.makedirs(path, exist_ok=True)
+        try:
+            if path not in journals:
+                journals[path] = Journal(path)
+                journals[path].read()
+            if journals[path].receive(data, head):
+                return True
+        except Invalid:
+            return False
         query = "SELECT coalesce(max(seq), 0) FROM council.log WHERE head = %s"
-        return bool(journal.last and self.server.ask(query, journal.last)[0][0] >= seq)
+        last = journals[path].last  # after a power cut rows are received again
+        return bool(last and self.server.ask(query, last)[0][0] >= seq)
 
     def _receive_file(self, place: str, path: str, head: str, before: str) -> None:
         query = "SELECT data FROM council.files WHERE place = %s AND digest = %s"
@@ -239,7 +254,7 @@ class SharedJournal(Journal):
     def __init__(self, engine: Engine, place: str) -> None:
         super().__init__(f"{engine.state}/{place}")
         self._engine, self._place = engine, place
-        self._refused: str | None = None
+        self._refused = ["", ""]  # what was the last line when the database knew another one
 
     def fetch(self) -> None:
         """Fetch what other machines recorded, if the server is available."""
@@ -251,6 +266,15 @@ class SharedJournal(Journal):
     def stamp(self) -> tuple[Any, ...]:
         self._engine.fetch()
         return super().stamp()
+
+    def read(self, upto: int | None = None) -> list[Line]:
+        try:
+            return super().read(upto)
+        except Invalid:  # damage, but the database has it whole
+            self._engine.fetch()
+            self._engine.again(self._folder)
+            self._engine.fetch()
+            return super().read(upto)
 
     def append(self, line: Line) -> None:
         line.prev = self.last
@@ -274,10 +298,13 @@ class SharedJournal(Journal):
         try:
             self._engine.commit(self._place, self.last, *rows)
         except Moved:
-            if self._refused == self.last:  # and what we fetched since did not change that
+            *_, before, refused = self._refused  # what was fetched since did not change that
+            if before == refused == f"{self.last}.":
                 what = f"{self._folder} and the database have different histories"
                 raise Conflict("engine-parted", what, _PARTED) from None
-            self._refused = self.last
+            if refused == f"{self.last}.":
+                self._engine.again()
+            self._refused.append(f"{self.last}.")
             raise
         self.fetch()
 

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -137,6 +138,33 @@ def test_segments_are_the_same_everywhere(machines, monkeypatch):
     assert len(machines.journals(1)) > 2
     assert [line.rev for line in machines.document(1).history()] == list(range(1, 42))
     assert machines.change(1, note("x"), op="late").rev == 42
+
+
+@pytest.mark.slow
+def test_a_copy_that_was_damaged_is_made_anew(server, tmp_path):
+    machines = Machines(tmp_path, server.url(server.database()))
+    machines.opened("ann")
+    for n, harm in enumerate((remove, cut, cut)):
+        machines.document(1).read()
+        harm(f"{machines.states[1]}/{PLACE}")
+        machines.change(n % 2, note(f"after {n}"))
+        if n < 2:
+            machines.change(0, note(f"and {n}"))
+        shared.fetch(machines.states[1])
+    assert len(machines.both().notes) == 5
+
+
+def remove(folder):
+    shutil.rmtree(folder)
+
+
+def cut(folder):
+    """Damage a line in the middle of a journal."""
+    path = f"{folder}/journal.jsonl"
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path, "wb") as file:
+        file.write(data[:50] + data[60:])
 
 
 def test_a_document_is_closed_everywhere_and_its_name_is_free(machines):
