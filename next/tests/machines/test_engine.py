@@ -15,7 +15,7 @@ import pytest
 
 from council.kernel import postgres, shared, times
 from council.runs import processes
-from tests.machines.servers import Net
+from tests.machines.servers import BOUND, Net
 from tests.machines.workspaces import Machine
 
 pytestmark = pytest.mark.slow
@@ -124,7 +124,9 @@ def test_a_run_of_a_machine_that_died_is_run_elsewhere(machines, tmp_path):
     script = north.root / "says.sh"
     script.write_text(script.read_text().replace("sleep 1", "exec sleep 1000"))
     north.run("convene", "Which kettle?", *words, code=0)
+    ends = time.monotonic() + BOUND
     while not (tmp_path / "runs").exists():
+        assert time.monotonic() < ends
         time.sleep(0.05)
     for pid in north.supervisors():
         os.kill(pid, signal.SIGKILL)
