@@ -11,7 +11,6 @@ import socket
 import traceback
 from contextlib import suppress
 from http import HTTPStatus
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
@@ -26,7 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 import council
 from council.kernel import errors, files
 from council.kernel.errors import Invalid, Usage
-from council.web import api, debates, problems, stream
+from council.web import api, debates, pages, problems, stream
 from council.web.guard import API, SIGN_IN, Guard, Keys
 from council.web.problems import Problem
 
@@ -40,7 +39,6 @@ TOKEN = "web-token"  # a file in `.council`
 HEAD_BYTES, HEAD_SECONDS = 32 * 1024, 10.0
 _SLACK = 64 * 1024  # bytes of a body beside its text
 _STATIC = f"{os.path.dirname(__file__)}/static"
-_HAS_PAGES = find_spec("council.web.pages") is not None
 
 
 def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
@@ -79,21 +77,16 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
 
     for router in (api.router, debates.router, stream.routes(stream.Stream(web.state.open))):
         web.include_router(router)
-    if _HAS_PAGES:
-        from council.web import pages  # late: it may be missing
-
-        web.include_router(pages.pages(app))
-        web.mount("/static", StaticFiles(directory=_STATIC))
+    web.include_router(pages.pages(app))
+    web.mount("/static", StaticFiles(directory=_STATIC))
     return guard
 
 
 def refuse(request: Request, problem: Problem) -> Response:
     """Return a refusal: a problem for programs, a page for browsers."""
     is_browser = "text/html" in request.headers.get("accept", "")
-    if not is_browser or not _HAS_PAGES or request.url.path.startswith(API):
+    if not is_browser or request.url.path.startswith(API):
         return problem.response()
-    from council.web import pages  # late: as above
-
     response: Response = pages.refused(request, problem)
     response.headers.update(problem.headers)
     return response
