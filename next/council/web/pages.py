@@ -172,11 +172,6 @@ def _timed(text: str) -> Markup:
     return Markup(" ").join(_when(w) if w[10:11] == "T" and w[-1] == "Z" else w for w in words)
 
 
-def _amount(number: int) -> str:
-    size = "M" if number >= 1e6 else "k" if number >= 1000 else ""
-    return f"{number / {'M': 1e6, 'k': 1e3}[size]:.1f}{size}" if size else str(number)
-
-
 def _shown(value: Any) -> Any:
     return markdown.plain(value) if type(value) is str else "" if value is None else value
 
@@ -185,7 +180,7 @@ _ENV = Environment(
     loader=FileSystemLoader(f"{os.path.dirname(__file__)}/templates"), finalize=_shown,
     autoescape=True, trim_blocks=True, lstrip_blocks=True,
 )  # fmt: skip
-_ENV.globals.update(when=_when, timed=_timed, amount=_amount, token_name=FORM_TOKEN)
+_ENV.globals.update(when=_when, timed=_timed, token_name=FORM_TOKEN)
 _ENV.filters["md"] = markdown.html
 
 
@@ -198,8 +193,11 @@ def home(asked: Asked) -> Values:
     app, needs, cards = asked.app, list[Values](), list[Values]()
     made = status.status(app)
     for row in made["conversations"]:
-        state, path = app.conversation(row["name"]).peek(), f"/councils/{quote(row['name'])}"
-        card = glance(app, state)
+        try:
+            state = app.conversation(row["name"]).peek()
+        except NotFound:
+            continue  # it ended just now
+        card, path = glance(app, state), f"/councils/{quote(row['name'])}"
         people = [one["id"] for one in card["people"] if one["person"] and one["does"] == "owes"]
         about = {"name": row["name"], "do": "Answer"}
         for one in people:

@@ -13,7 +13,8 @@ from council.observe import explain, status
 if TYPE_CHECKING:
     from council.app import App
 
-HUES, ENTRIES = 8, 30  # colours of avatars; answers on the page where there are many
+HUES = 8  # colours of avatars
+MANY, NEWEST = 40, 10  # where there are more answers than that, only so many are on the page
 _LABELS = {m.VOTE: "Vote", m.SYNTHESIZE: "Synthesis"}
 Shown = dict[str, Any]
 
@@ -81,11 +82,11 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
 
 
 def _shown(state: State, said: list[Entry], all_: bool) -> list[int]:
-    """Return the rounds whose answers are on the page: the newest ones up to `ENTRIES`."""
+    """Return the rounds whose answers are on the page."""
     tours, count = list[int](), 0
     for one in state.rounds[::-1]:
         count += sum(entry.tour == one.tour for entry in said)
-        tours += [one.tour] if all_ or count <= ENTRIES or not tours else []
+        tours += [one.tour] if all_ or len(said) <= MANY or count <= NEWEST or not tours else []
     return tours
 
 

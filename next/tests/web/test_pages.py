@@ -239,9 +239,9 @@ def test_errors_are_pages_and_strangers_are_asked_to_sign_in(served, browser) ->
 
 
 def test_a_long_council_is_folded_and_can_be_read_whole(served, browser) -> None:
-    config = {"order": "parallel", "max_rounds": 14}
+    config = {"order": "parallel", "max_rounds": 16}
     service.convene(served.app, Opening(topic="Long?", procedure="deliberation", config=config))
-    for tour in range(13):
+    for tour in range(14):
         for agent in ("ada", "bob", "eve"):
             others = "\n".join(
                 f"- {one}: disagree" for one in ("ada", "bob", "eve") if one != agent
@@ -250,8 +250,8 @@ def test_a_long_council_is_folded_and_can_be_read_whole(served, browser) -> None
             text = said(f"The way of {agent}", others * bool(tour), why)
             service.respond(served.app, "active", agent, text, Stated())
     part, whole = browser.get("/councils/active"), browser.get("/councils/active?all=1")
-    assert "reason number 12" in part.text and "reason number 0" not in part.text
-    assert all(f"reason number {tour}" in whole.text for tour in range(13))
+    assert "reason number 13" in part.text and "reason number 0" not in part.text
+    assert all(f"reason number {tour}" in whole.text for tour in range(14))
 
 
 _TAGS = """p br strong em s del code pre a ul ol li blockquote h4 h5 h6 hr

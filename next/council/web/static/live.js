@@ -5,7 +5,6 @@
   const { events } = document.body.dataset, WAIT_MS = 80, RETRY_MS = 5000;
   const line = document.getElementById("connection");
   const sections = (root) => root.querySelectorAll("[data-live][id]");
-  const seen = new Map([...sections(document)].map((one) => [one.id, one.outerHTML]));
   let timer = 0, busy = false, again = false, lost = false;
 
   function follow() {
@@ -50,9 +49,7 @@
     if (!fits && ![...document.forms].some(isHeld)) { location.reload(); return; }
     for (const section of sections(fresh)) {
       const old = document.getElementById(section.id);
-      if (!old || seen.get(section.id) === section.outerHTML) continue;
-      seen.set(section.id, section.outerHTML);
-      morph(old, section);
+      if (old) morph(old, section);
     }
     document.title = fresh.title;
     dress();
@@ -101,11 +98,14 @@
       one.textContent = span("since" in one.dataset ? apart : -apart);
     }
   }
+  const clock = { hour: "2-digit", minute: "2-digit" };
+  const ofToday = new Intl.DateTimeFormat("en-GB", clock);
+  const ofOther = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...clock });
   function dress() {
-    const clock = { hour: "2-digit", minute: "2-digit" }, today = new Date().toDateString();
+    const today = new Date().toDateString();
     for (const one of document.querySelectorAll("time[data-when]")) {
-      const at = new Date(one.dateTime), day = at.toDateString() === today ? {} : { day: "numeric", month: "short" };
-      one.textContent = new Intl.DateTimeFormat("en-GB", { ...day, ...clock }).format(at);
+      const at = new Date(one.dateTime);
+      one.textContent = (at.toDateString() === today ? ofToday : ofOther).format(at);
       one.title = one.dateTime;
     }
     tick();
@@ -122,11 +122,15 @@
     }
   }
 
-  const address = new URL(location.href);
-  if (address.searchParams.has("done")) { address.searchParams.delete("done"); history.replaceState(null, "", address); }
-  addEventListener("visibilitychange", () => { if (again) refresh(); });
-  try { drafts(); } catch { /* no storage here */ }
-  dress();
-  setInterval(tick, 1000);
-  if (events) follow();
+  function begin() {
+    const address = new URL(location.href);
+    address.searchParams.delete("done");
+    if (address.href !== location.href) history.replaceState(null, "", address);
+    addEventListener("visibilitychange", () => { if (again) refresh(); });
+    try { drafts(); } catch { /* no storage here */ }
+    dress();
+    setInterval(tick, 1000);
+    if (events) follow();
+  }
+  if (document.hidden) begin(); else requestAnimationFrame(() => setTimeout(begin)); // paint first
 })();
