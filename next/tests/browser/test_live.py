@@ -109,7 +109,6 @@ def page(root, tmp_path):
 def test_a_page_follows_and_keeps_what_is_typed(page, root) -> None:
     page.open(f"{page.home}/councils/tea")
     page.type("#say-message", "half a sentence")
-    page.run("document.getElementById('brief')?.open")
     council(root, "respond", "Tea, since it is warm.", "--as", "ada", "--name", "tea")
     page.wait("document.body.textContent.includes('Ada answered')")
     for agent in ("bob", "eve"):

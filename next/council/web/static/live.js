@@ -12,7 +12,8 @@
     const soon = () => { clearTimeout(timer); timer = setTimeout(refresh, WAIT_MS); };
     stream.onmessage = soon;
     for (const kind of ["changed", "reset"]) stream.addEventListener(kind, soon);
-    stream.onopen = () => { if (lost) { lost = false; say(""); soon(); } };
+    // Also at first: what happened between the making of the page and now was not told.
+    stream.onopen = () => { if (lost) say(""); lost = false; soon(); };
     stream.onerror = () => {
       lost = true;
       say("Connection lost; trying again");
