@@ -1,8 +1,7 @@
 """Conversations as traces: OTLP/JSON, a span for the council, for each round and for each run.
 
-Names are those of the GenAI conventions, as texts: no package has them for good. Ids are hex and
-64-bit integers are texts, as OTLP/JSON asks. What is still open ends at the newest revision; runs
-under way are left out.
+Names are those of the GenAI conventions. Ids are hex and 64-bit integers are texts, as OTLP/JSON
+asks. What is still open ends at the newest revision; runs under way are left out.
 """
 
 from __future__ import annotations
@@ -21,25 +20,20 @@ if TYPE_CHECKING:
     from council.kernel.document import Document
 
 _INTERNAL, _ERROR = 1, 2  # SPAN_KIND_INTERNAL, STATUS_CODE_ERROR
+_SCOPE = {"name": "council", "version": __version__}
 Span = dict[str, Any]
 
 
 def traces(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
-    """Yield a document of OTLP (`TracesData`) a conversation; without `which` of all, also closed.
-
-    What has not changed since a day or instant, as text, is left out.
-    """
-    if which:
-        found = [service.document(app, which)]
-    else:
-        found = [app.conversation(name) for name in app.conversations()]
-        found += [app.closed(ident) for ident in files.names(f"{app.state_folder}/closed")]
-    scope = {"name": "council", "version": __version__}
+    """Yield `TracesData` of each conversation, open or over, or of `which`, that changed `since`."""
+    found = [service.document(app, which)] if which else []
+    found += [] if which else map(app.conversation, app.conversations())
+    found += [] if which else map(app.closed, files.names(f"{app.state_folder}/closed"))
     source = {"attributes": _attributes({"service.name": "council"})}
     for document in found:
         state = document.peek()
         if state.updated_at >= since:
-            made = [{"scope": scope, "spans": spans(state, _runs(document))}]
+            made = [{"scope": _SCOPE, "spans": spans(state, _runs(document))}]
             yield {"resourceSpans": [{"resource": source, "scopeSpans": made}]}
 
 
@@ -49,8 +43,7 @@ def _runs(document: Document[Any]) -> Iterator[work.Run]:
     for event in (event for line in document.history() for event in line.events):
         if event["type"].startswith("run."):
             work.evolve(runs, event)
-            run = runs.by_id.get(event["id"])
-            if run and run.outcome:
+            if (run := runs.by_id.get(event["id"])) and run.outcome:
                 yield runs.by_id.pop(run.id)
 
 
@@ -65,39 +58,41 @@ def spans(state: State, runs: Iterator[work.Run]) -> list[Span]:
         made |= {"startTimeUnixNano": str(began), "endTimeUnixNano": str(max(began, ended))}
         return {**made, "attributes": _attributes({"gen_ai.conversation.id": ident, **facts})}
 
-    kind, config, rounds = state.procedure, state.config, dict[int, Span]()
+    kind, rounds = state.procedure, dict[int, Span]()
     facts: Span = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": kind}
-    facts |= {"council.name": state.name, "council.mode": config.mode}
-    facts |= {"council.status": state.status, "council.reason": state.closed_reason}
-    above, began = tracing.parent(carrier)[1], _ns(state.created_at)
-    whole = span(ident, above, f"invoke_workflow {kind}", began, end, facts)
+    facts |= {"council.name": state.name, "council.status": state.status}
+    ids, began = (ident, tracing.parent(carrier)[1]), _ns(state.created_at)
+    whole = span(*ids, f"invoke_workflow {kind}", began, end, facts)
     for one in state.rounds:
-        facts = {"council.phase": one.phase, "council.round": one.tour}
-        facts |= {"council.reason": one.reason, "council.absent": ",".join(one.absent)}
+        facts = {
+            "council.phase": one.phase,
+            "council.round": one.tour,
+            "council.reason": one.reason,
+        }
         began, ended = _ns(one.started_at), _ns(one.ended_at or state.updated_at)
         ids = f"{ident}.{one.tour}", whole["spanId"]
         rounds[one.tour] = span(*ids, f"{one.phase} {one.tour}", began, ended, facts)
     made = [whole, *rounds.values()]
     for run in runs:
         facts = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.id": run.agent}
-        facts |= {"gen_ai.request.model": state.participants[run.agent].model, **_use(run.use)}
+        model = getattr(state.participants.get(run.agent), "model", "")  # a writer may be no member
+        facts |= {"gen_ai.request.model": model, **_use(run.use)}
         facts |= {"council.task": run.task, "council.attempt": run.attempt, "error.type": run.code}
         began, ended = _ns(run.at), _ns(run.ended or run.at)
         ended = ended if run.use.ms is None else began + run.use.ms * 10**6
-        ids = run.id, rounds[run.tour]["spanId"]
+        ids = run.id, rounds.get(run.tour, whole)["spanId"]
         made.append(span(*ids, f"invoke_agent {run.agent}", began, ended, facts))
-        if run.code:
-            made[-1]["status"] = {"code": _ERROR, "message": run.words}
+        made[-1] |= {"status": {"code": _ERROR, "message": run.words}} if run.code else {}
     return made
 
 
-def _use(use: work.Use) -> dict[str, Any]:
+def _use(use: work.Use) -> Span:
     """Return what a run used; where its program told one number only, no split of it is made up."""
-    made: dict[str, Any] = {"council.usage.tokens": use.tokens, "council.usage.usd": use.usd}
-    made["council.usage.estimated_tokens"] = use.estimated
+    facts = {"tokens": use.tokens, "usd": use.usd, "estimated_tokens": use.estimated}
+    made: Span = {f"council.usage.{key}": one for key, one in facts.items()}
     if use.tokens and use.input is not None:
-        made["gen_ai.usage.input_tokens"] = use.input
-        made["gen_ai.usage.output_tokens"] = use.tokens - use.input
+        output = use.tokens - use.input
+        made |= {"gen_ai.usage.input_tokens": use.input, "gen_ai.usage.output_tokens": output}
     return made
 
 
