@@ -25,7 +25,7 @@ Span = dict[str, Any]
 
 
 def traces(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
-    """Yield `TracesData` of each conversation, open or over, or of `which`, that changed `since`."""
+    """Yield `TracesData` of each conversation, or of `which`, that changed `since` that time."""
     found = [service.document(app, which)] if which else []
     found += [] if which else map(app.conversation, app.conversations())
     found += [] if which else map(app.closed, files.names(f"{app.state_folder}/closed"))
