@@ -38,7 +38,7 @@ _HEAD = "SELECT head FROM council.log WHERE place = %s ORDER BY seq DESC LIMIT 1
 _PARTED = "restore a newer backup of the database, or continue alone: council engine leave"
 _STATE = "/memory/shared/.council"
 _OF_A_MACHINE = ("memory/shared/.council/runs/", "memory/agents/")
-_ENGINES: dict[tuple[str, int], Engine] = {}  # by folder and process: a fork connects anew
+_ENGINES: dict[tuple[Any, ...], Engine] = {}  # by process, too: a fork connects anew
 
 
 def engine_of(state: str, facts: dict[str, Any]) -> Engine:
@@ -47,7 +47,7 @@ def engine_of(state: str, facts: dict[str, Any]) -> Engine:
     Raises:
         Conflict: Joining it was interrupted (`not-joined`).
     """
-    key = state, os.getpid()
+    key = state, os.getpid(), facts.get("url"), facts.get("machine")
     if key not in _ENGINES:
         if not facts.get("ready"):
             what = "connecting this workspace with its engine is under way, or was interrupted"
@@ -128,8 +128,7 @@ class Engine:
     def again(self, path: str = "") -> None:
         """Have all rows received again; put a folder aside whose journal does not fit them."""
         if path:
-            os.makedirs(f"{self.state}/conflicts", exist_ok=True)
-            os.rename(path, f"{self.state}/conflicts/{os.path.basename(path)}-{time.time_ns()}")
+            _put_aside(self.state, path)
         files.remove(f"{self.state}/engine.at")
 
     def _receive_line(
@@ -157,8 +156,7 @@ class Engine:
             return  # it is there, or a later row replaces it
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if own != before:  # it was changed here by hand
-            os.makedirs(f"{self.state}/conflicts", exist_ok=True)
-            os.rename(path, f"{self.state}/conflicts/{own[:16]}-{os.path.basename(path)}")
+            _put_aside(self.state, path)
         files.fill(f"{self.state}/engine.new", rows[0][0], 0o644, durable=True)
         os.rename(f"{self.state}/engine.new", path)
         files.sync_folder(os.path.dirname(path))
@@ -345,7 +343,7 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
         verb = "join" if begins else "init"
         raise Conflict("wrong-engine", what, f"council engine {verb} URL")
     os.makedirs(state, exist_ok=True)
-    _note(state, facts)  # from now on commands wait or are refused
+    files.replace(f"{state}/engine", codec.encoded(facts), 0o600)  # commands are refused now
     try:
         facts["machine"], at = _entered(state, server, begins)
     except BaseException:
@@ -354,17 +352,13 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
     files.replace(f"{state}/engine.at", at.encode(), 0o600)
     engine = Engine(state, server, facts["machine"])
     engine.fetch()
-    for folder in folders:
-        root = state.removesuffix(_STATE)
-        for name in files.names(f"{root}/{folder}"):
-            if found := files.read(f"{root}/{folder}/{name}"):
-                engine.put(f"/{folder}/{name}", found[0], False)
-    _note(state, {**facts, "ready": True})
+    root = state.removesuffix(_STATE)
+    for name in [one for folder in folders for one in glob.glob(f"{folder}/*", root_dir=root)]:
+        path = f"{root}/{name}"
+        if os.path.isfile(path) and not os.path.islink(path) and (found := files.read(path)):
+            engine.put(f"/{name}", found[0], False)
+    files.replace(f"{state}/engine", codec.encoded({**facts, "ready": True}), 0o600)
     return engine
-
-
-def _note(state: str, facts: dict[str, Any]) -> None:
-    files.replace(f"{state}/engine", codec.encoded(facts), 0o600)
 
 
 def _entered(state: str, server: Server, begins: bool) -> tuple[int, str]:
@@ -372,6 +366,8 @@ def _entered(state: str, server: Server, begins: bool) -> tuple[int, str]:
     rows, heads = list[Row](), dict[str, str]()
     for path in sorted(glob.glob("**/journal.jsonl", root_dir=state, recursive=True)):
         place = os.path.dirname(path)
+        if place.startswith("conflicts/"):
+            continue  # see `again`
         with Lock(f"{state}/{place}/lock"):  # who is at work is waited for
             for head, raw in Journal(f"{state}/{place}").raws():
                 heads[place] = head
@@ -392,8 +388,13 @@ def _entered(state: str, server: Server, begins: bool) -> tuple[int, str]:
 
     done: tuple[int, str] = server.write(act)
     if not begins and os.path.isdir(f"{state}/registry"):
-        os.rename(f"{state}/registry", f"{state}/registry-before-{done[0]}")
+        _put_aside(state, f"{state}/registry")
     return done
+
+
+def _put_aside(state: str, path: str) -> None:
+    os.makedirs(f"{state}/conflicts", exist_ok=True)
+    os.rename(path, f"{state}/conflicts/{time.time_ns()}-{os.path.basename(path)}")
 
 
 def leave(state: str, facts: dict[str, Any]) -> str:

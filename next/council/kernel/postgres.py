@@ -84,9 +84,8 @@ class Server:
         if not parts:
             hint = "write it like postgresql://USER@HOST/DATABASE"
             raise Invalid("bad-url", "not a URL of PostgreSQL", hint)
-        host = parts.get("host") or parts.get("hostaddr") or "this machine"
-        port = f":{parts['port']}" if parts.get("port") else ""
-        self.name = f"{host}{port}/{parts.get('dbname') or ''}"  # which has no secrets
+        shown = (parts.get("host", "this machine"), parts.get("port"), parts.get("dbname"))
+        self.name = "{}:{}/{}".format(*(one or "" for one in shown)).replace(":/", "/")
         self._secret = str(parts.get("password") or "")
         self._open: _Connection | None = None
         self._away: tuple[float, Refusal] | None = None
@@ -94,10 +93,7 @@ class Server:
 
     def ask(self, query: str, *values: Any) -> list[Any]:
         """Return the rows of a query, which may be asked again."""
-        rows: list[Any] = self._repeated(
-            lambda cursor, _: cursor.execute(query, values).fetchall(), False
-        )
-        return rows
+        return list(self._repeated(lambda one, _: one.execute(query, values).fetchall(), False))
 
     def write(self, act: Callable[[Any, bool], Any]) -> Any:
         """Return what `act` does as the only writer, in one transaction that is durable.
@@ -149,11 +145,11 @@ class Server:
         except (psycopg.Error, OSError) as error:
             raise self._refusal(error) from error
         if number > len(MIGRATIONS):
-            what = f"the tables in {self.name} are of a newer version"
-            raise Conflict("newer-version", what, "update council on this machine")
+            what, hint = f"{self.name} has tables of a newer version", "update council here"
+            raise Conflict("newer-version", what, hint)
         if number < len(MIGRATIONS):
-            what = f"the tables in {self.name} are of an older version"
-            raise Conflict("older-version", what, "council engine join URL brings them up to date")
+            what, hint = f"{self.name} has tables of an older version", "council engine leave, then"
+            raise Conflict("older-version", what, f"{hint} council engine join URL")
         if (apart := max(before - clock, clock - time.time())) > AHEAD:
             what = f"the clocks of this machine and of {self.name} differ by {apart:.0f} s"
             raise Refused("clocks-differ", what, "set both by NTP, then run the command again")

@@ -42,7 +42,7 @@ class Server:
         self.start()
 
     def _programs(self) -> Path:
-        """Return the folder of the programs, copied where the server's user may not enter theirs."""
+        """Return the folder of the programs, copied where their user may not enter it."""
         try:
             self._run([str(BIN / "postgres"), "--version"])
             return BIN
