@@ -13,7 +13,6 @@ from council.app import App
 from council.archive import artifacts
 from council.councils import opening, service, views
 from council.delegation import service as delegation
-from council.kernel import times
 from council.kernel.errors import Invalid
 from council.kernel.record import Any
 from council.observe import explain, status
@@ -72,14 +71,13 @@ def _sent(send: Callable[..., Any]) -> Tool:
 
 
 def _publish(app: App, given: Given) -> Any:
-    of = (service.person(app), app.env.get("COUNCIL_TRACE", ""), times.text(app.now))
     kind = given["type"] or artifacts.TEXT
-    return artifacts.publish(app.root, given["text"].encode(), kind, *of).to_json()
+    return delegation.publish(app, given["text"].encode(), kind, service.person(app))
 
 
 def _fetch(app: App, given: Given) -> str:
     try:
-        return artifacts.fetch(app.root, given["artifact"]).decode()
+        return delegation.fetch(app, given["artifact"], service.person(app))[0].decode()
     except UnicodeDecodeError:
         fix = f"read council://artifact/{given['artifact']}"
         raise Invalid("binary", "that artifact is no text", fix) from None
