@@ -39,8 +39,9 @@ class _Calls(KindRow):
         return model.IDENT
 
     def time_limit(self, app: App, state: State, one: Work, usual: float) -> float:
-        left = times.instant(state.call(one.tour).timeout_at) - app.now
-        return max(1.0, left.total_seconds())
+        call = state.call(one.tour)
+        left = (times.instant(call.timeout_at) - app.now).total_seconds()
+        return max(1.0, min(call.limits["timeoutMs"] / 1000, left))
 
     def places_lent(self, state: State, one: Work) -> int:
         return len(state.call(one.tour).path) - 1  # as many wait for it, each in its place

@@ -72,7 +72,7 @@ def call(
         one = Call(
             **made, key=key, session_key=own, limits=agreed, expected_schema=schema, number=0,
             carrier=tracing.carried(app.env),
-            timeout_at=times.text(app.now + timedelta(milliseconds=agreed["timeoutMs"])),
+            timeout_at=times.until(app.now, timedelta(milliseconds=agreed["timeoutMs"])),
             path=[*over.path, over.to_agent_id] if over else [sender],
             task_hash=rules.task_hash(to, made["message"], made["artifact_ids"], own),
         )  # fmt: skip

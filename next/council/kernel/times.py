@@ -50,6 +50,11 @@ def later(value: str, by: timedelta) -> str:
     return text(at + min(by, datetime.max.replace(tzinfo=UTC) - at))
 
 
+def until(at: datetime, by: timedelta) -> str:
+    """Return the instant `by` after another as text, rounded up: no time is shorter than said."""
+    return text(at + by + timedelta(microseconds=999_999))
+
+
 def duration(value: str) -> timedelta:
     """Return a duration such as `90s`, `15m`, `1h`, `2h30m`, `1d`.
 

@@ -98,8 +98,8 @@ class Supervisor:
         trace = place.variables.get("COUNCIL_TRACE") or row.ident(state)
         place.variables |= tracing.variables(trace, run.id, row.carrier(state, run))
         place.token, place.now, place.stop = self.place.token, app.now, self._must_stop
-        ends = times.instant(run.lease) - starting.GRACE
-        place.seconds = max(0.0, (ends - app.now).total_seconds())
+        left = (times.instant(run.lease) - starting.GRACE - app.now).total_seconds()
+        place.seconds = max(0.0, min(left, row.time_limit(app, state, run, agent.timeout)))
         told_at = times.text(app.now)
         output = run_agent(agent, starting.prompt(app, row, state, run), place)
 

@@ -105,7 +105,7 @@ class Runs(Record):
 def claimed(work: Work, document: str, now: datetime, lease: timedelta, **more: Any) -> Event:
     """Return the event that claims a run; `more` holds `place` and `token`."""
     made: Event = {"type": "run.claimed", "id": work.ident(document), **work.to_json()}
-    return {**made, "at": times.text(now), "lease": times.text(now + lease), **more}
+    return {**made, "at": times.text(now), "lease": times.until(now, lease), **more}
 
 
 def answered(run: str, at: str, use: Use, cut: str = "") -> Event:

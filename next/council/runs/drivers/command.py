@@ -131,7 +131,8 @@ def _must_end(said: Said, place: RunPlace, length: float, over: float) -> tuple[
     if place.stop is not None and place.stop():
         return "ended", "it was ended"
     if length >= place.seconds:
-        return "timed-out", f"no answer within {times.spoken(timedelta(seconds=place.seconds))}"
+        most = times.spoken(timedelta(seconds=round(place.seconds)))
+        return "timed-out", f"no answer within {most}"
     return "", ""
 
 
