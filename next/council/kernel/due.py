@@ -80,7 +80,11 @@ class Hint:
         return not self._rows.keys() <= self._new.keys() | self._before.keys()
 
     def save(self) -> None:
-        """Write the rows that were used or noted; an error of the disk is ignored."""
+        """Write the rows that were used or noted; an error of the disk is ignored.
+
+        One that was only met gets a row that never fits, by which `lacks` knows when it is gone.
+        """
+        self._new = {one: [one, "-", "-", "0"] for one in self._before} | self._new
         body = "\n".join([self._head, *map("\t".join, self._new.values())])
         try:
             if self._rows and self._new == self._rows:

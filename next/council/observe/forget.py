@@ -11,6 +11,7 @@ from council.councils import row, service
 from council.kernel import files, shared, times
 from council.kernel.errors import Conflict, NotFound, Usage
 from council.kernel.record import TYPE_CHECKING, Any
+from council.observe import board
 from council.runs import places
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if kind := app.other(which):
         of = kind.document(app, which)
         paths = [os.path.relpath(one, root) for one in (of.folder, of.page) if one]
+        ident = kind.ident(of.peek())
+        paths += [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
+        paths += glob(f"{PROMPTS[:-1]}{ident}.*", root_dir=root)
+        paths += [one for one in glob(MINUTES, root_dir=root) if _is_of(f"{root}/{one}", ident)]
         return {**made, "remove": [one for one in paths if os.path.lexists(f"{root}/{one}")]}
     document = service.document(app, which)
     state, folder = document.peek(), os.path.relpath(document.folder, root)
@@ -53,12 +58,12 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if entry and entry not in [one.id for one in state.entries]:
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
     made["remove"] = [one for one in logs if one.startswith(f"{RUNS}/{state.conversation_id}.")]
-    for pattern, begin in ((PROMPTS, ""), (MINUTES, "conversation: "))[: 1 if entry else 2]:
-        words = begin + state.conversation_id
-        found = glob(pattern, root_dir=root)
-        made["remove"] += [one for one in found if _has(f"{root}/{one}", words)]
+    ident, found = state.conversation_id, glob(PROMPTS, root_dir=root)
+    made["remove"] += [one for one in found if ident in one or _has(f"{root}/{one}", ident)]
     if entry:
         return {**made, "redact": folder}
+    found = glob(MINUTES, root_dir=root)
+    made["remove"] += [one for one in found if _is_of(f"{root}/{one}", ident)]
     return {**made, "remove": sorted([*made["remove"], folder])}
 
 
@@ -77,6 +82,8 @@ def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
         else:
             with suppress(FileNotFoundError):
                 os.unlink(whole)
+    if os.path.isfile(f"{app.root}/memory/shared/BOARD.md"):
+        board.board(app, set())
     return made
 
 
@@ -98,6 +105,10 @@ def _newest(folder: str) -> float:
     return max(os.stat(f"{folder}/{one}").st_mtime for one in [".", *os.listdir(folder)])
 
 
+def _is_of(path: str, ident: str) -> bool:
+    return _has(path, f"conversation: {ident}")  # as the front matter of minutes says it
+
+
 def _has(path: str, words: str) -> bool:
     with open(path, "rb") as file:
-        return words in path or words.encode() in file.read()
+        return words.encode() in file.read()
