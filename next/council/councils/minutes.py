@@ -61,6 +61,11 @@ class _Minutes:
         names = {who: self.name(who) for who in state.participants}
         self.verdict, *self.told = words.told(state, self.tally, names, holders=False)
         self.say = words.load(f"texts/minutes-{state.lang}.txt")
+        codes = {one.reason for one in state.rounds}
+        codes |= {why.code for one in state.rounds for why in one.absent.values()}
+        in_time = "timeout" not in codes and not state.config.sign_off
+        is_lacking = in_time and state.closed_reason == "timeout"
+        self.end = "absent" if is_lacking else state.closed_reason
 
     def name(self, who: str) -> str:
         """Return a name that may begin a line."""
@@ -70,7 +75,7 @@ class _Minutes:
 
     def title(self) -> str:
         key = "rejected" if self.state.signed == "rejected" else self.came["outcome"]
-        key = self.state.closed_reason if key == "timeout" else key
+        key = self.end if key == "timeout" else key
         kind = self.say.get(f"title-{key}", self.verdict)
         return self.say["title"].format(kind=kind, topic=" ".join(self.state.topic.split()))
 
@@ -87,7 +92,7 @@ class _Minutes:
         values = {
             **vars(state.runs), "state": state, "council": council, "refused": state.kept_aside,
             "title": page.one_line(self.title()), "duration": duration, "verdict": self.verdict,
-            f"end-{state.closed_reason}": True, "decision": self.came["decision"],
+            f"end-{self.end}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
             "other": won.letter and advice and same(advice, tally.decision) is None,
             "because": self.told or reasons, "dissent": self.came["dissent"],

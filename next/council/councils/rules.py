@@ -71,10 +71,12 @@ def _tries(state: State) -> list[tuple[Work, Try]]:
 
 
 def _ceiling(state: State) -> str:
-    """Return the ceiling of the conversation that was reached, "" for none; 0 is no ceiling."""
+    """Return which ceiling of the conversation was reached, "" for none; 0 is no ceiling."""
     runs, config = state.runs, state.config
     used = {"max_runs": runs.count, "max_tokens": runs.tokens, "max_usd": runs.usd}
-    return next((name for name in used if 0 < getattr(config, name) <= used[name]), "")
+    most = {name: getattr(config, name) for name in used}
+    found = (name for name in used if 0 < most[name] <= used[name])
+    return next((f"{name} = {most[name]:,.10g} is reached" for name in found), "")
 
 
 def work(state: State, now: datetime) -> list[Work]:

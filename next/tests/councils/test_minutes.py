@@ -205,6 +205,15 @@ def test_who_all_failed_are_named_with_their_words_and_nothing_is_agreed() -> No
     assert part(body, "Not heard").startswith("A: NO RESPONSE (refused-key): it refused-key")
 
 
+def test_no_time_ran_out_where_a_ceiling_ended_it() -> None:
+    play = Play("council", "a,b", max_runs=1)
+    play.claim()
+    play.says("a")
+    front, body = written(play.state)
+    assert (front["outcome"], front["title"]) == ("timeout", "Too few answers — Tiles or tin?")
+    assert "time ran out" not in body
+
+
 def test_sign_off() -> None:
     for word, said in ((True, "Anna approved it."), (False, "Anna rejected it: too loud")):
         play = council("AGREED", "AGREED", "AGREED", sign_off="anna")

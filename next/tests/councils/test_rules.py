@@ -550,7 +550,7 @@ def test_a_ceiling_passes_whom_it_forbids_and_the_minutes_come() -> None:
     assert len(play.claim()) == 1
     assert play.absent(1) == {"b": "ceiling"}
     play.says("a")
-    assert play.state.round().absent["a"].words == "max_runs"
+    assert play.state.round().absent["a"].words == "max_runs = 1 is reached"
     assert play.state.ended_at and play.absent(2) == {"a": "ceiling", "b": "ceiling"}
 
 
