@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Rows = list[dict[str, Any]]
+_OVER = ("archived", "closed")  # rooms and contexts that `list` still shows
 
 
 def status(app: App, given: Given) -> Said:
@@ -33,8 +34,9 @@ def status(app: App, given: Given) -> Said:
         made = look.status(app, only, clocks=given.problems)
         more: dict[str, Any] = {"fine": given.problems and not made["problems"]}
         rows = [made[one.place_in_report] * (not given.problems) for one in app.kinds]
-        more |= {"conversations": rows[0], "others": [row for many in rows[1:] for row in many]}
-        more["idle"] = not (given.problems or any(rows) or made["errors"])
+        others = [row for many in rows[1:] for row in many if row["status"] not in _OVER]
+        more |= {"conversations": rows[0], "others": others}
+        more["idle"] = not (given.problems or rows[0] or others or made["errors"])
         said = Said(data=made, more=more, reply="status")
         if given.watch and (text := printing.text(said)) != shown:
             printing.out("\x1b[2J\x1b[H" * sys.stdout.isatty() + text)
@@ -48,13 +50,13 @@ def show(app: App, given: Given) -> Said:
     if which and not app.is_open(which):  # an id is meant before a part of a title
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
-                known = {key: one for key, one in row.items() if one}
-                data, more = {**row}, {"data": _cells(known)}
+                data, known = {**row}, {_label(k): one for k, one in row.items() if one and k != "agentName"}
+                text = printing.text(Said(more={"data": _cells(known)}, reply="facts"))
                 if inbox := _inbox(app, which) if "agentId" in row else []:
                     from council.cli.delegating import letters  # late: most have no messages
 
-                    data["inbox"], more["data"]["inbox"] = inbox, letters(inbox)
-                return Said(data=data, more=more, reply="facts")
+                    data["inbox"], text = inbox, f"{text}\ninbox:\n{letters(inbox)}"
+                return Said(data=data, text=text)
         if kind := app.other(which):
             state = kind.document(app, which).read()
             data, text = kind.shown(app, which, state, given.last or 0)
@@ -73,7 +75,14 @@ def show(app: App, given: Given) -> Said:
         texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
         text = "\n\n".join(texts[-1:]) or "No synthesis."
         return Said(data={"section": given.section, "text": text}, text=text)
+    if given.last:
+        return Said(data=data, more={"said": data["contributions"]}, reply="said")
     return Said(data=data, text=views.text(found, app.root))
+
+
+def _label(key: str) -> str:
+    """Return a key of JSON as people read it: `agentId` is `agent id`."""
+    return "".join(f" {one.lower()}" if one.isupper() else one for one in key)
 
 
 def list_(app: App, given: Given) -> Said:

@@ -32,7 +32,8 @@ def channel_create(app: App, given: Given) -> Said:
         guide = text_of(app, "", given.guide)
     people = list(given.participants)
     made = service.create(app, given.mode_, given.room, by, people, guide, given.callback)
-    return Said(data=made, reply="room")
+    persons = [name for name in people if member(app, name)[1].agent_id is None]
+    return Said(data=made, notes=_people(persons), reply="room")
 
 
 def channel_post(app: App, given: Given) -> Said:
@@ -46,12 +47,19 @@ def steer(app: App, given: Given) -> Said:
     """Change the mode or the members of a room, or tie it to Discord."""
     name = service.named(app, given.room)
     words: list[Any] = [given.mode_ or given.channel]
+    persons: list[str] = []
     if given.who:
         ident, one = member(app, given.who)
         words = [ident, None if given.leaves else one]
+        persons = [ident] if one.agent_id is None and not given.leaves else []
     decide, by = getattr(decisions, given.verb), _me(app, given)
     made = service.change(app, name, lambda state: decide(state, *words, app.now), by)
-    return Said(data=made, reply="room")
+    return Said(data=made, notes=_people(persons), reply="room")
+
+
+def _people(names: list[str]) -> list[str]:
+    """Return a note on members that are no agents of the workspace: a name may be mistyped."""
+    return [f"{', '.join(names)}: no agent has that id; it takes part as a person"] if names else []
 
 
 def channel_complete(app: App, given: Given) -> Said:

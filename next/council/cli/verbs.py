@@ -92,6 +92,8 @@ def say(app: App, given: Given) -> Said:
 
     if not (which := given.to or given.name or given.message):
         raise Usage("usage", "no minutes are named", "council say NAME --stars 4")
+    if given.message not in ("", which):
+        raise Usage("usage", "a rating has no text", f"council say {which} --stars {given.stars}")
     path = minutes.find(app.root, which)["path"]
     ratings = minutes.rate(path, given.stars, by)
     mean = sum(ratings.values()) / len(ratings)

@@ -101,7 +101,7 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     if len({one.casefold() for one in options}) < len(options):
         raise Usage("bad-options", "an option is named twice", "give each option once")
     if not 0 < stated.get("threshold", 1) <= len(found):
-        what = f"a threshold of {stated['threshold']} approvals cannot be reached or failed"
+        what = f"a threshold of {stated['threshold']} approvals is out of range"
         raise Usage("bad-threshold", what, f"use 1 to {len(found)}")
     settings, talk = app.settings, app.settings.deliberation
     usual: dict[str, Any] = {

@@ -6,7 +6,7 @@ from council.delegation import model, rules
 from council.delegation.model import Event, State
 from council.kernel import times
 from council.kernel.document import Document
-from council.kernel.ids import digest
+from council.kernel.ids import cut, digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime
 from council.runs import work
@@ -66,6 +66,14 @@ class _Calls(KindRow):
 
     def carrier(self, state: State, one: Work) -> dict[str, str]:
         return state.call(one.tour).carrier
+
+    def shown(self, app: App, name: str, state: State, last: int) -> tuple[dict[str, Any], str]:
+        lines = [self.line(self.status(app, name, state))]
+        for one in state.calls[-last:]:
+            lines.append(f"{one.at} {one.pair()} ({one.trace_id}): {one.status or 'under way'}")
+            lines += [f"  asked: {cut(one.message, 60)}"]
+            lines += [f"  {cut(one.error.get('message') or one.summary, 70)}"] * bool(one.status)
+        return state.to_json(), "\n".join(lines)
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime

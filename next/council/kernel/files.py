@@ -86,7 +86,7 @@ def read(path: str, most: int = 64 << 20) -> tuple[bytes, os.stat_result] | None
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            raise Invalid("not-a-file", f"{path} is not a regular file", "put the file back")
+            raise Invalid("not-a-file", f"{path} is not a regular file", "put a regular file there")
         if facts.st_size > most:
             raise Invalid("too-large", f"{path}: over {most >> 20} MB", "make it smaller")
         data = more = os.read(descriptor, facts.st_size + 1)

@@ -18,8 +18,8 @@ def create(state: Room, room: Room) -> list[Event]:
     """Open a room; of a discussion the guide is the first message. The same again is a repeat."""
     about, at = room.discussion, room.created_at
     if state.channel_id:
-        guides = [one.discussion and one.discussion.guide for one in (state, room)]
-        if state.mode == room.mode and guides[0] == guides[1] and room.members == state.members:
+        old, new = ((one.mode, one.members, *_asked_of(one.discussion)) for one in (state, room))
+        if old == new:
             return []
         what = f"there is a {state.mode} room {room.name} already"
         raise Conflict("exists", what, "choose another name")
@@ -28,6 +28,10 @@ def create(state: Room, room: Room) -> list[Event]:
         return [made]
     hearing.check_guide(about.guide)
     return [made, rules.by_moderator("guide", about.guide, at)]
+
+
+def _asked_of(about: m.Discussion | None) -> list[str]:
+    return [about.guide, about.callback, about.initiator] if about else []
 
 
 def mode(state: Room, to: str, at: datetime) -> list[Event]:

@@ -15,13 +15,13 @@ from council.kernel.errors import Unexpected
 from council.kernel.ids import cut, digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, page
-from council.rooms.model import MODERATOR, Event
+from council.rooms.model import DISCORD, MODERATOR, Event
 from council.runs import starting
 
 if TYPE_CHECKING:
     from council.app import App
 
-TOKEN, URL = "COUNCIL_DISCORD_TOKEN", "COUNCIL_DISCORD_URL"
+URL = "COUNCIL_DISCORD_URL"
 SIGNAL = "➡️"  # document 001: the schedule identifier, posted and deleted at once
 LONGEST, MOST_READ = 1900, 500
 
@@ -32,7 +32,7 @@ def exchange(app: App, room: Any, member: Any) -> None:
         asyncio.run(_exchange(app, room, member, app.world))
     except (hikari.HikariError, OSError, ValueError) as error:
         what = f"Discord: {cut(str(error), 200) or type(error).__name__}"
-        raise Unexpected("discord", what, f"check {TOKEN}, and the channel's rights") from None
+        raise Unexpected("discord", what, f"check {DISCORD}, and the channel's rights") from None
 
 
 logging.getLogger("hikari").setLevel(logging.CRITICAL)  # a command prints its own words
@@ -42,7 +42,7 @@ async def _exchange(app: App, room: Any, member: Any, env: dict[str, str]) -> No
     there = hikari.RESTApp(url=env.get(URL))
     await there.start()
     try:
-        async with there.acquire(env.get(TOKEN, ""), hikari.TokenType.BOT) as rest:
+        async with there.acquire(env.get(DISCORD, ""), hikari.TokenType.BOT) as rest:
             await _fetch(app, room, member, rest)
             await _post(app, room, rest)
     finally:

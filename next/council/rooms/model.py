@@ -21,6 +21,7 @@ from council.runs.work import Runs
 Event = dict[str, Any]
 NONE, CHAT, REPORT, WORK, DISCUSSION = "none", "chat", "report", "work", "discussion"
 FREE = (NONE, CHAT, REPORT)  # modes that can be changed
+DISCORD = "COUNCIL_DISCORD_TOKEN"  # the variable with the token of the bot
 DISABLED, DEAD, NORMAL, SHUFFLE, ARCHIVED = "disabled", "dead", "normal", "shuffle", "archived"
 MODERATOR, NO_REPLY = "moderator", "NO_REPLY"
 KEPT, SHOWN = 200, 50  # newest messages in the state, and on the page

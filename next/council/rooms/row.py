@@ -12,7 +12,7 @@ from council.kernel.page import one_line, shown
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime
 from council.rooms import decisions, hearing, page, rules
-from council.rooms.model import MODERATOR, Discussion, Event, Member, Room
+from council.rooms.model import DISCORD, MODERATOR, Discussion, Event, Member, Room
 from council.runs import work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
@@ -186,6 +186,10 @@ class _Rooms(KindRow):
         what = {"name": name, "code": "kept", "what": "an edit of the page could not be used"}
         fixes = [f"read {folder}/conflicts/{file}" for file in state.kept_aside]
         made["problems"] = [{**what, "fix": fix} for fix in fixes]
+        if state.tie and not app.world.get(DISCORD):
+            what |= {"code": "discord", "what": f"{name} is not read: {DISCORD} is not set"}
+            fix = "set it, also in the file of keys that `council schedule --install` names"
+            made["problems"].append({**what, "fix": fix})
         status = "asleep" if state.dormant_at else state.turn_state
         return {**made, **view(state), "status": status, "calmed": state.calmed}
 
@@ -195,13 +199,14 @@ class _Rooms(KindRow):
         return f"{row['name']}: {row['mode']}, {row['status']}{floor}{calmed}"
 
     def explained(self, app: App, name: str, state: Room) -> dict[str, Any]:
-        made, since = super().explained(app, name, state), state.began_at or state.turn_at
-        waits = {"what": f"{state.current_speaker}'s turn", "agentId": state.current_speaker}
-        waits |= {"since": since, "until": rules.until(state) or None}
+        made, speaker = super().explained(app, name, state), state.current_speaker
+        first = " (the first word)" * (state.turn_at is None)
+        waits = {"what": f"{speaker}'s turn{first}", "agentId": speaker}
+        waits |= {"since": state.began_at or state.turn_at, "until": rules.until(state) or None}
         woken = f"the next message{' of a person' * bool(state.calmed)} wakes it"
         after = f"then {', '.join(state.queue) or 'the next cycle'}" * bool(state.current_speaker)
         then = [woken if state.dormant_at else after or "no turns are taken"]
-        return {**made, "waitsFor": [waits] if since else [], "next": then}
+        return {**made, "waitsFor": [waits] if speaker else [], "next": then}
 
     def shown(self, app: App, name: str, state: Room, last: int) -> tuple[dict[str, Any], str]:
         said, lines = state.messages[-last:], [self.line(self.status(app, name, state)), ""]

@@ -55,7 +55,8 @@ def create(
     rules = {key: getattr(channels, key) for key in channels._kinds}
     facts["rules"] = m.Rules(**rules, backoff=list(app.settings.retry_backoff))
     room = Room(**facts)
-    return change(app, ident, lambda state: decisions.create(state, room), by, create=True)
+    made = change(app, ident, lambda state: decisions.create(state, room), by, create=True)
+    return {**made, "outcome": "created"} if made["outcome"] == "changed" else made
 
 
 def change(
@@ -171,6 +172,8 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
     """Complete a discussion with a summary that lies in `discussion-summary/`."""
     name, root = named(app, which), os.path.realpath(app.root)
     whole = os.path.realpath(os.path.join(root, path))
+    if not os.path.lexists(whole) and os.path.basename(path) == path:
+        whole = os.path.realpath(f"{root}/{SUMMARIES}/{path}")
 
     def decide(state: Room) -> list[Event]:
         made = decisions.complete(state, by, os.path.relpath(whole, root), app.now)

@@ -125,8 +125,10 @@ class KindRow:
 
     def explained(self, app: App, name: str, state: Any) -> dict[str, Any]:
         """Return what it waits for, what is in the way, and what comes next."""
-        row, wake = self.status(app, name, state), self.module.wake(state)
-        until = {"since": None, "until": wake and times.text(wake)}
+        from council.runs import heartbeat  # late: it is imported by most that need this module
+
+        row, wake = self.status(app, name, state), heartbeat.wake(app, self, state)
+        until = {"since": None, "until": times.text(wake) if wake and wake > app.now else None}
         who = dict.fromkeys([*row["running"], *row["waiting"]])
         waits = [{"what": f"an answer of {one}", "agentId": one, **until} for one in who]
         made = {"kind": self.name, "id": self.ident(state), "name": name, "status": row["status"]}

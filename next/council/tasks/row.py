@@ -58,9 +58,11 @@ class _Contexts(KindRow):
         return readable
 
     def knows(self, app: App, which: str) -> bool:
-        return which[:1] == "S" and which.isalnum() and self.document(app, which).exists()
+        name = which.partition("/")[0]  # S1/T1 is told with its context
+        return name[:1] == "S" and name.isalnum() and self.document(app, name).exists()
 
     def document(self, app: App, name: str) -> Document[Any]:
+        name = name.partition("/")[0]
         is_closed = os.path.isdir(f"{app.state_folder}/closed/{name}")
         return self._at(app, f"{'closed' if is_closed else 'contexts'}/{name}")
 

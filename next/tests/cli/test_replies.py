@@ -24,7 +24,7 @@ PLAY = [
     ("list", 0, "k     COLLECT  1      bea          "),
     ("list --search rum", 0, "Nothing fits."),
     ("list agents", 0, "ada   Ada "),
-    ("show ada", 0, "agentId: ada"),
+    ("show ada", 0, "agent id: ada"),
     ("log", 0, "    answered: ada, RESPONDED"),
     ("log --format json", 0, '"type":"answered"'),
     ("check", 0, "k: well formed"),

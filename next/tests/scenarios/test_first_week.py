@@ -34,3 +34,41 @@ def test_what_is_forgotten_is_nowhere(workspace: Make) -> None:
     for name in ("place", "den"):
         assert w.run("forget", name, "--yes").returncode == 0
     assert not [one for one in w.root.rglob("*") if one.is_file() and b"Zanzi" in one.read_bytes()]
+
+
+def test_rooms_say_who_is_no_agent_and_what_differs(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    made = w.run("channel", "create", "chat", "den", "--participants", "ann,ben,zoe")
+    assert made.stdout == "den: created; floor: ann\n"
+    assert made.stderr == "zoe: no agent has that id; it takes part as a person\n"
+    assert "ann's turn (the first word)" in w.run("explain", "den").stdout
+    (w.root / "g.md").write_text("## Topic\na\n## Goals\nb\n## Completion criteria\nc\n")
+    tea = ["channel", "create", "discussion", "tea", "--as", "ann", "--participants", "ann,ben"]
+    tea += ["--guide", "g.md"]
+    codes = [w.run(*tea, *more).returncode for more in ([], [], ["--callback", "den"])]
+    assert codes == [0, 0, 4]
+    folder = w.root / "memory/shared/discussion-summary"
+    folder.mkdir(exist_ok=True)
+    (folder / "tea.md").write_text("Green tea.")
+    assert w.run("channel", "complete", "tea", "--as", "ann", "--summary", "tea.md").returncode == 0
+    assert "tea:" not in w.run("status").stdout
+    assert "tea: discussion, archived" in w.run("list", "rooms").stdout
+    w.run("channel", "tie", "den", "--discord", "123456789012345678")
+    assert "COUNCIL_DISCORD_TOKEN is not set" in w.run("status", "--problems").stdout
+
+
+def test_one_thing_is_shown_as_people_read_it(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    for at in range(9):
+        w.run("agent", "message", f"Line {at} of the inbox.", "--to", "ann", "--as", f"p{at}")
+    shown = w.run("show", "ann").stdout
+    assert "agent id: ann" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert shown.count("of the inbox.") == 9
+    w.run("convene", "Tea?", "--open")
+    for agent in ("ann", "ben"):
+        w.run("respond", "--as", agent, f"I am {agent}.")
+    assert w.run("show", "--last", "1").stdout.endswith("COLLECT, round 1, RESPONDED\nI am ben.\n")
+    done = w.run("say", "--to", "tea", "--stars", "4", "Good.")
+    assert (done.returncode, "a rating has no text" in done.stderr) == (2, True)
+    assert "it is not retried; the message has to be corrected" in w.run("explain", "E13").stdout

@@ -8,7 +8,7 @@ from council.tasks.wire import tables
 
 def explain(which: str, lang: str = "en") -> dict[str, Any] | None:
     """Return the explanation of a code (`E13`), a version, a type or a warning, else None."""
-    sentences: list[str] = []
+    sentences, lang = list[str](), lang or "en"
     if which[:1] == "E" and which[1:].isdecimal():
         for version in tables.VERSIONS[1:]:
             meaning = tables.meanings(version, lang).get(which)
