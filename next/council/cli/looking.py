@@ -50,8 +50,9 @@ def show(app: App, given: Given) -> Said:
     if which and not app.is_open(which):  # an id is meant before a part of a title
         for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
             if which == next(iter(row.values())):
-                data, known = {**row}, {_label(k): one for k, one in row.items() if one and k != "agentName"}
-                text = printing.text(Said(more={"data": _cells(known)}, reply="facts"))
+                known = {_label(key): one for key, one in row.items() if one}
+                known.pop("agent name", "")  # the same as its name
+                data, text = {**row}, printing.text(Said(more={"data": _cells(known)}, reply="facts"))
                 if inbox := _inbox(app, which) if "agentId" in row else []:
                     from council.cli.delegating import letters  # late: most have no messages
 
