@@ -52,7 +52,8 @@ def show(app: App, given: Given) -> Said:
             if which == next(iter(row.values())):
                 known = {_label(key): one for key, one in row.items() if one}
                 known.pop("agent name", "")  # the same as its name
-                data, text = {**row}, printing.text(Said(more={"data": _cells(known)}, reply="facts"))
+                facts = Said(more={"data": _cells(known)}, reply="facts")
+                data, text = {**row}, printing.text(facts)
                 if inbox := _inbox(app, which) if "agentId" in row else []:
                     from council.cli.delegating import letters  # late: most have no messages
 
