@@ -10,7 +10,6 @@ import signal
 import socket
 import traceback
 from contextlib import suppress
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
 
 import uvicorn
@@ -27,6 +26,7 @@ from council.kernel import errors, files
 from council.kernel.errors import Invalid, Usage
 from council.web import api, debates, pages, problems, stream
 from council.web.guard import API, SIGN_IN, Guard, Keys
+from council.web.operations import Asked
 from council.web.problems import Problem
 
 if TYPE_CHECKING:
@@ -43,23 +43,19 @@ _STATIC = f"{os.path.dirname(__file__)}/static"
 
 def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     """Return everything that is served, behind its guard."""
-    handlers: dict[Any, Any] = {
-        RequestValidationError: _invalid,
-        HTTPException: _unknown,
-        Problem: _refused,
-    }
+    failures: tuple[Any, ...] = (errors.Refusal, RequestValidationError, HTTPException, Exception)
     web = FastAPI(
         title="council",
         version=council.__version__,
-        description=problems.ABOUT,
+        description=problems.INTERFACE["about"],
         responses=problems.described(),
-        exception_handlers={**handlers, errors.Refusal: _refused, Exception: _unexpected},
+        exception_handlers=dict.fromkeys(failures, _failed),
         redirect_slashes=False,  # it would lead to http, also behind a proxy
         docs_url=None,
         redoc_url=None,
     )
     env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_AGENT", "COUNCIL_NAME")}
-    web.state.open = lambda: api.Asked(app.root, app.fixed, env)  # each request reads settings anew
+    web.state.open = lambda: Asked(app.root, app.fixed, env)  # each request reads settings anew
     cookie = f"council-{port}"
     web.openapi = lambda: problems.description(web, cookie)  # type: ignore[method-assign]
     configured = app.settings.tables.get("serve", {}).get("origins", [])
@@ -75,9 +71,9 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
             raise Problem(401, "unauthorized", "this is not the token of the workspace", hint)
         return guard.signed_in(RedirectResponse("/", 303))
 
-    for router in (api.router, debates.router, stream.routes(stream.Stream(web.state.open))):
+    streams = stream.routes(stream.Stream(web.state.open))
+    for router in (api.councils, api.others, debates.router, streams, pages.routes()):
         web.include_router(router)
-    web.include_router(pages.pages(app))
     web.mount("/static", StaticFiles(directory=_STATIC))
     return guard
 
@@ -92,30 +88,15 @@ def refuse(request: Request, problem: Problem) -> Response:
     return response
 
 
-async def _refused(request: Request, error: Any) -> Response:
-    return refuse(request, error if isinstance(error, Problem) else problems.of(error))
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    """Keep the details of an error of our own where commands keep them."""
-    path = f"{request.app.state.open().state_folder}/errors.log"
-    with suppress(OSError), open(path, "a", encoding="utf-8", errors="replace") as file:
-        traceback.print_exception(error, file=file)
-    what = f"unexpected error: {type(error).__name__}"
-    return refuse(request, Problem(500, "unexpected", what, f"the details are in {path}"))
-
-
-async def _invalid(request: Request, error: Any) -> Response:
-    faults = [
-        f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()
-    ]
-    return refuse(request, Problem(422, "invalid", "; ".join(faults)[:1000], "see /openapi.json"))
-
-
-async def _unknown(request: Request, error: Any) -> Response:
-    code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-    problem = Problem(error.status_code, code, str(error.detail))
-    if error.status_code == 405:  # of all routes of this path; Starlette names those of one
+async def _failed(request: Request, error: Exception) -> Response:
+    """Return the refusal that an error is; details of one of our own go where commands put them."""
+    problem = problems.of(error)
+    if problem.code == "unexpected":
+        path = f"{request.app.state.open().state_folder}/errors.log"
+        with suppress(OSError), open(path, "a", encoding="utf-8", errors="replace") as file:
+            traceback.print_exception(error, file=file)
+        problem.hint = f"the details are in {path}"
+    if problem.status == 405:  # of all routes of this path; Starlette names those of one
         routes = [one for one in iter_route_contexts(request.app.routes) if one.methods]
         there = [one for one in routes if one.path_regex.match(request.url.path)]
         methods = {method for one in there for method in one.methods or ()}

@@ -17,7 +17,7 @@ DRIVER = shutil.which("chromedriver")
 COUNCIL = str(Path(sys.executable).parent / "council")
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
-PATHS = ["/", "/councils/tea", "/new", "/rooms", "/rooms/hall", "/agents", "/minutes", "/tasks"]
+PATHS = ["/", "/councils/tea", "/new", "/dirigent", "/rooms/hall", "/agents", "/minutes"]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with its driver here"),

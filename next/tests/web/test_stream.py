@@ -57,7 +57,6 @@ def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
         stream = Stream(lambda: app)
         ready = await Reader(stream).read("ready")
         assert ready[0]["event"] == "ready"
-        assert ready[0]["id"].count(":") == 1  # the newest event there is
         first = asyncio.create_task(Reader(stream).read("One."))
         other = asyncio.create_task(Reader(stream, other_name).read("Other."))
         await readers(stream, 2)
@@ -78,11 +77,9 @@ def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
         expected = [block["id"] for block in missed[1:]]
         whole = await Reader(stream, name, ready[0]["id"]).read('"archived"')
         assert [block["id"] for block in whole][-len(expected) - 1 :] == [one["id"], *expected]
-        anew = Stream(lambda: app)  # a server that was started again
-        again = await Reader(anew, name, one["id"]).read('"archived"')
-        assert [block["id"] for block in again][-len(expected) :] == expected
-        lost = await Reader(stream, "", "no-such-id:1.0").read("}")
-        assert lost[0]["event"] == "reset"
+        for anew in (stream, Stream(lambda: app)):  # what is not kept, also after a new start
+            lost = await Reader(anew, "", "no-such-id:1.0").read("}")
+            assert lost[0]["event"] == "reset"
 
     asyncio.run(play())
 

@@ -1,0 +1,187 @@
+"""What makes a function an operation of programs and, as a form, of a page.
+
+Its keyword-only parameters are the keys of the body, in camelCase; `as_` is `as`. Programs send
+them as JSON to `/api/council` and a path. A browser sends a form to the path alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple, Self, get_origin, get_type_hints
+
+from fastapi import APIRouter, Depends, Header, Path, Request
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.alias_generators import to_camel
+from starlette.datastructures import FormData
+
+from council.app import App
+from council.councils import service
+from council.kernel.document import Change, Document
+from council.kernel.errors import Invalid
+from council.web.problems import Problem
+
+PREFIX = "/api/council"
+Act = Callable[..., Any]
+# A text may have lines; a word is on one line. Neither has characters that terminals obey.
+_TEXT = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+_SOME_WORD = r"^[^\x00-\x1f\x7f]+$"
+Text = Annotated[str, Field(pattern=f"^{_TEXT}")]
+SomeText = Annotated[str, Field(min_length=1, pattern=f"^{_TEXT}")]
+Topic = Annotated[
+    str, Field(max_length=300, pattern=rf"^[\t\n\r ]*[^\x00-\x20\x7f]{_TEXT}", examples=["Tea?"])
+]
+Word = Annotated[str, Field(min_length=1, max_length=200, pattern=_SOME_WORD)]
+Words = Annotated[list[Word], Field(max_length=100)]
+Line = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Count = Annotated[int, Field(ge=1, le=1000)] | None
+Name = Annotated[str, Path(max_length=200, pattern=_SOME_WORD)]
+Key = Annotated[
+    Annotated[str, Field(max_length=200, pattern=r"^[\x21-\x7e]*$")],
+    Header(alias="Idempotency-Key", description="A request repeated with its key counts once."),
+]
+
+
+class Shape(BaseModel):
+    """A body: its keys in camelCase, and no others."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, alias_generator=lambda name: to_camel(name.rstrip("_"))
+    )
+
+    @classmethod
+    def of_form(cls, sent: FormData) -> Self:
+        """Return the body that a form is; what was not filled in is left out.
+
+        Lists are separated by commas, or are fields of one name. Fields such as `stances.ada` are
+        entries of an object; two of one name are a value with a colon.
+        """
+        made: dict[str, Any] = {}
+        for field in cls.model_fields.values():
+            key = str(field.alias)
+            words = [str(one).replace("\r\n", "\n").strip() for one in sent.getlist(key)]
+            if get_origin(field.annotation) is list:
+                made[key] = list(filter(None, map(str.strip, ",".join(words).split(","))))
+            elif words and words[-1]:
+                made[key] = words[-1]
+            for part in [one for one in sent if one.startswith(f"{key}.") and sent.getlist(one)[0]]:
+                made.setdefault(key, {})[part[len(key) + 1 :]] = ":".join(
+                    map(str, sent.getlist(part))
+                )
+        return cls.model_validate(made, strict=False)
+
+
+class Asked(App):
+    """The workspace for one request.
+
+    Attributes:
+        expected: The revisions that the next change of a conversation may follow, none for any.
+        sender: The person that a proxy passes on, else "".
+    """
+
+    expected: frozenset[str] = frozenset()
+    sender: str = ""
+
+    def person(self, name: str = "") -> str:
+        """Return who asks: the one that a proxy passes on, else `name`, else the login name."""
+        return service.person(self, self.sender or name)
+
+    def conversation(self, name: str) -> Document[Any]:
+        """Return an open conversation."""
+        found = super().conversation(name)
+        change = found.change
+
+        def changed(decide: Any, **how: Any) -> Change:
+            made = change(lambda state: decide(self._fitting(state)), **{"via": "http", **how})
+            self.expected = frozenset()
+            return made
+
+        found.change = changed  # type: ignore[method-assign]
+        return found
+
+    def _fitting(self, state: Any) -> Any:
+        if self.expected and not self.expected & {str(state.rev), "*"}:
+            hint = "read it again, then repeat the request with the new ETag"
+            what = f"{state.name} is at revision {state.rev}"
+            raise Problem(412, "other-revision", what, hint, rev=state.rev)
+        return state
+
+
+def opened(request: Request) -> Asked:
+    """Return the workspace for a request, with the revisions of its If-Match.
+
+    A proxy that compresses makes an ETag weak or adds `-gzip` to it; the revision is the same.
+    """
+    app: Asked = request.app.state.open()
+    tags = filter(None, map(str.strip, request.headers.get("if-match", "").split(",")))
+    app.expected = frozenset(one.removeprefix("W/").strip('"').partition("-")[0] for one in tags)
+    app.sender = request.state.person
+    return app
+
+
+Workspace = Annotated[Asked, Depends(opened)]
+
+
+class Form(NamedTuple):
+    """An operation that a page has a form for: `page` shows refusals, `then` what was done."""
+
+    act: Act
+    shape: type[Shape]
+    path: str
+    page: str
+    then: str
+
+
+FORMS = list[Form]()
+
+
+def operation(
+    router: APIRouter,
+    path: str,
+    status_code: int = 201,
+    page: str = "",
+    then: str = "",
+    **more: Any,
+) -> Callable[[Act], Act]:
+    """Offer a function of a workspace to programs, and to the form of a page.
+
+    If it has a parameter `key`, that may also be the header `Idempotency-Key`.
+    """
+
+    def add(act: Act) -> Act:
+        kinds, words = get_type_hints(act, include_extras=True), inspect.signature(act).parameters
+        body = [one for one in words.values() if one.kind is one.KEYWORD_ONLY]
+        defaults = {one.name: ... if one.default is one.empty else one.default for one in body}
+        fields: Any = {key: (kinds[key], default) for key, default in defaults.items()}
+        name = "".join(re.findall(r"\w+", router.prefix[len(PREFIX) :] + path.title()))
+        shape = create_model(name, __base__=Shape, __doc__=act.__doc__, **fields)
+
+        def carried(app: Asked, body: Shape | None, key: str = "", **at: str) -> Any:
+            most, given = app.settings.max_text_bytes, dict(body or ())
+            for text in given.values():
+                if isinstance(text, str) and len(text.encode("utf-8", "replace")) > most:
+                    raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")
+            if key:
+                given["key"] = given.get("key") or key
+            return act(app, **at, **given)
+
+        is_needed = ... in defaults.values()
+        takes: dict[str, tuple[Any, Any]] = {"app": (Workspace, ...)}
+        takes |= dict.fromkeys(re.findall(r"{(\w+)}", path), (Name, ...))
+        takes["body"] = (shape, ...) if is_needed else (shape | None, None)
+        takes |= {"key": (Key, "")} if "key" in words else {}
+        as_keyword, none = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
+        parameters = [
+            inspect.Parameter(
+                one, as_keyword, annotation=kind, default=none if default is ... else default
+            )
+            for one, (kind, default) in takes.items()
+        ]
+        carried.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        carried.__name__, carried.__doc__ = act.__name__, act.__doc__
+        router.post(path, status_code=status_code, **more)(carried)
+        FORMS.extend([Form(carried, shape, path, page, then or page)] * bool(page))
+        return act
+
+    return add
