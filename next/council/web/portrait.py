@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from council.councils import model as m
 from council.councils import rules, sight, views, words
-from council.councils.evolution import waiting
 from council.councils.model import Entry, Round, State, Tally
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
@@ -112,30 +111,29 @@ _SAYS = {"agree": "approve", "partial": "partial", "disagree": "disagree"}
 
 def _people(app: App, state: State, tally: Tally, who: Faces) -> list[Shown]:
     """Return each participant with what it does, what it holds and how that changed."""
-    row, talks = status.row(app, state), [r for r in state.rounds if r.phase != m.SYNTHESIZE]
-    held = [{a: o.letter for o in t.options for a in o.holders} for t in [*tally.rounds, tally]]
-    texts, made = {one.letter: one.text for one in tally.options}, list[Shown]()
+    row, moves, trails = status.row(app, state), dict[str, Shown](), dict[str, list[str]]()
+    said = [e for e in state.entries if not e.late and not state.is_sealed(e)]
+    said = [e for e in said if e.kind not in ("guidance", "synthesis")]
+    talks = [r for r in state.rounds if r.phase != m.SYNTHESIZE]
+    for talk, count in zip(talks, [*tally.rounds, tally], strict=False):
+        for agent, old, new in [one.values() for one in count.moved]:
+            entry = next((e for e in said if (e.agent, e.tour) == (agent, talk.tour)), None)
+            holders = [a for o in count.options if o.letter == new for a in o.holders]
+            moves |= {agent: _move(entry, talk, holders)} if entry else {}
+            trails[agent] = [*trails.get(agent, [old]), new]
+    held, texts = ({a: getattr(o, key) for o in tally.options for a in o.holders}
+                   for key in ("letter", "text"))  # fmt: skip
+    made = list[Shown]()
     for agent, one in state.participants.items():
-        own = [
-            e for e in state.entries if e.agent == agent and not e.late and not state.is_sealed(e)
-        ]
-        own = [e for e in own if e.kind not in ("guidance", "synthesis")]
-        last, before = own[-1] if own else None, own[-2] if len(own) > 1 else None
-        letters, moved = [now.get(agent, "") for now in held], None
-        for talk, old, new, seen in zip(talks[1:], letters, letters[1:], held, strict=False):
-            entry = next((e for e in own if e.tour == talk.tour), None)
-            if entry and old not in ("", new):
-                moved = _move(entry, label(talk), [a for a in seen if seen[a] == new])
-        if last and before and not texts and _differ(before, last):
-            moved = _move(last, label(next(r for r in state.rounds if r.tour == last.tour)), [])
-        text = texts.get(letters[-1]) or (last and (last.heard.position or _begin(last.text)))
-        shown = {**who[agent], **_doing(state, row, agent), "moved": moved, "position": text}
-        shown |= {"person": one.person, "advocate": one.advocate, "letter": letters[-1]}
+        own = [e for e in said if e.agent == agent]
+        if len(own) > 1 and not tally.options and _differ(*own[-2:]):
+            talk = next(r for r in state.rounds if r.tour == own[-1].tour)
+            moves[agent] = _move(own[-1], talk, [])
+        text = own[-1].heard.position or _begin(own[-1].text) if own else ""
+        shown = {**who[agent], "moved": moves.get(agent), "position": texts.get(agent) or text}
+        shown |= {"person": one.person, "advocate": one.advocate, "letter": held.get(agent, "")}
         shown["sure"] = next((e.heard.confidence for e in own[::-1] if e.heard.confidence), None)
-        shown["trail"] = [
-            a for a, b in zip(letters, ["", *letters], strict=False) if a not in ("", b)
-        ]
-        made.append(shown)
+        made.append({**shown, **_doing(state, row, agent), "trail": trails.get(agent, [])})
     return made
 
 
@@ -146,37 +144,23 @@ def _differ(before: Entry, last: Entry) -> bool:
     return last.status == m.AGREED != before.status or bool(is_new)
 
 
-def _move(entry: Entry, tour: str, holders: list[str]) -> Shown:
+def _move(entry: Entry, talk: Round, holders: list[str]) -> Shown:
     """Return a change of mind: when, with whom, and why in its own words."""
     said = {p: s.comment for p, s in entry.heard.stances.items() if s.word == "agree"}
     by = [peer for peer in said if peer in holders]
     why = next((said[peer] for peer in by if said[peer]), "") or _begin(entry.heard.reasoning)
-    return {"by": by[:3], "why": why, "round": tour, "anchor": entry.id, "tour": entry.tour,
-            "status": entry.status}  # fmt: skip
+    return {"by": by[:3], "why": why, "round": label(talk), "entry": entry}
 
 
 def _doing(state: State, row: Shown, agent: str) -> Shown:
-    """Return what a participant does now: a word, and since when or why."""
-    now, runs = state.round(), state.runs.by_id.values()
-    since = next((run.at for run in runs if run.agent == agent and run.is_open()), "")
-    if since or agent in row["waiting"]:
-        return {"does": "writing" if since else "owes", "since": since or now.started_at,
-                "cause": row["failures"].get(agent, "")}  # fmt: skip
-    if agent in now.absent:
-        return {"does": "absent", "cause": now.absent[agent].words or now.absent[agent].code}
-    status_, later = state.participants[agent].status, agent in waiting(state)
-    later = later or (status_ == m.WAITING and not state.ended_at)
-    sealed = now.tour == state.sealed() and not later
-    word = (
-        "agreed"
-        if status_ == m.AGREED
-        else "sealed"
-        if sealed
-        else "later"
-        if later
-        else "answered"
-    )
-    return {"does": word if not state.ended_at else ""}
+    """Return what a participant does now as a word for its looks, and in words."""
+    said, absent = row["participants"][agent], state.round().absent.get(agent)
+    does = {m.AGREED: "agreed", m.WAITING: "later"}.get(said["status"], "answered")
+    does = "absent" if absent else "owes" if agent in row["waiting"] else does
+    does = "writing" if agent in row["running"] else does
+    failed = f"failed: {row['failures'][agent]}" if agent in row["failures"] else ""
+    told = (absent.words or absent.code) if absent else failed or said["doing"] or does
+    return {"does": does, "doing": told} if not state.ended_at else {"does": "", "doing": ""}
 
 
 def _begin(text: str) -> str:
