@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-API, STATIC, SIGN_IN = "/api/", "/static/", "/sign-in"
+API, STATIC = "/api/", "/static/"
 FORM_TOKEN, PERSON = "form_token", "council-person"
 SESSION_SECONDS = 30 * 24 * 60 * 60
-_FORM_BYTES, _FIELDS = 4096, 1000  # of the sign-in form; of any form
+_FIELDS = 1000  # of a form
 _DRAIN_SECONDS, _DRAIN_PIECES = 1.0, 256  # of up to 64 KiB
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {
@@ -113,6 +113,8 @@ class Guard:
                 ours = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     ours.setdefault(name, value)
+                if scope["path"].startswith(STATIC):
+                    ours["cache-control"] = "max-age=300"
             await send(message)
 
         try:
@@ -120,10 +122,11 @@ class Guard:
             if link := self._opened(scope, sender):
                 await link(scope, receive, sent)
                 return
-            if not sender and not _is_open(scope, headers):
+            is_static = scope["path"].startswith(STATIC)
+            if not sender and not (is_static and scope["method"] in _SAFE):
                 what = "this needs the token of the workspace, or a session"
                 hint = (
-                    "send Authorization: Bearer TOKEN, or open the link that council serve prints"
+                    "open the link that council serve prints, or send Authorization: Bearer TOKEN"
                 )
                 raise Problem(401, "unauthorized", what, hint)
             body = await self._body(receive)
@@ -184,12 +187,10 @@ class Guard:
         rest = urlencode([one for one in query if one[0] != "link"])
         path = "/" + scope["path"].lstrip("/")  # `//host` would lead elsewhere
         response = RedirectResponse(path + f"?{rest}" * bool(rest), 303)
-        return response if sender else self.signed_in(response)
-
-    def signed_in(self, response: Response) -> Response:
-        """Return a response that gives a browser its session."""
-        options = {"max_age": SESSION_SECONDS, "path": "/", "httponly": True}
-        response.set_cookie(self.cookie, self.keys.session, samesite="lax", **options)  # type: ignore[arg-type]
+        if not sender:
+            response.set_cookie(
+                self.cookie, self.keys.session, SESSION_SECONDS, httponly=True, samesite="lax"
+            )
         return response
 
     async def _body(self, receive: Receive) -> bytes:
@@ -224,14 +225,6 @@ class Guard:
 
     def _too_long(self) -> Problem:
         return Problem(413, "too-long", f"the body exceeds {self.most} bytes", "send less at once")
-
-
-def _is_open(scope: Scope, headers: Headers) -> bool:
-    """Return whether a stranger may ask this: static files, and the form that takes the token."""
-    is_static = scope["method"] in _SAFE and scope["path"].startswith(STATIC)
-    is_small = int(headers.get("content-length", "0")) < _FORM_BYTES
-    is_small = is_small and "transfer-encoding" not in headers
-    return is_small and (is_static or scope["path"] == SIGN_IN)
 
 
 def _hosts(origin: str) -> list[str]:

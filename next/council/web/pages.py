@@ -109,8 +109,7 @@ def _shown(
         "problem": problem, "typed": typed, "workspace": os.path.basename(app.root),
         "events": f"{PREFIX}/events",
         "known": Faces(souls.agents(app.root, app.settings)),
-        "since": lambda at: _span(at, app.now, "since"),
-        "until": lambda at: _span(at, app.now, "until"),
+        "until": lambda at: _until(at, app.now),
     }  # fmt: skip
     return rendered(request, template, problem.status if problem else 200, common | made(app, at))
 
@@ -124,9 +123,8 @@ def rendered(request: Request, template: str, code: int, values: Values) -> Resp
 
 
 def refused(request: Request, problem: problems.Problem) -> Response:
-    """Return the page of an error; without a session it is the one to sign in."""
-    name = "signin.html" if problem.status == 401 else "error.html"
-    return rendered(request, name, problem.status, {"error": problem})
+    """Return the page of an error."""
+    return rendered(request, "error.html", problem.status, {"error": problem})
 
 
 def _when(at: str | None) -> Markup:
@@ -134,13 +132,11 @@ def _when(at: str | None) -> Markup:
     return Markup('<time datetime="{}" data-when>{}</time>').format(at, text) if at else Markup("")
 
 
-def _span(at: str, now: Any, kind: str) -> Markup:
-    """Return how long ago or ahead an instant is, in its one or two largest units."""
-    length = (times.instant(at) - now) if kind == "until" else (now - times.instant(at))
-    seconds = max(0, int(length.total_seconds()))
-    seconds -= seconds % (1 if seconds < 60 else 60 if seconds < 86400 else 3600)
-    words = times.spoken(timedelta(seconds=seconds))
-    return Markup('<time datetime="{}" data-{}>{}</time>').format(at, kind, words)
+def _until(at: str, now: times.datetime) -> Markup:
+    """Return how far ahead an instant is, in whole minutes."""
+    minutes = max(0, int((times.instant(at) - now).total_seconds()) // 60)
+    words = times.spoken(timedelta(minutes=minutes))
+    return Markup('<time datetime="{}" data-until>{}</time>').format(at, words)
 
 
 def _timed(text: str) -> Markup:

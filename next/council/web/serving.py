@@ -10,12 +10,12 @@ import signal
 import socket
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from fastapi import FastAPI, Form, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
@@ -25,7 +25,7 @@ import council
 from council.kernel import errors, files
 from council.kernel.errors import Invalid, Usage
 from council.web import api, debates, pages, problems, stream
-from council.web.guard import API, SIGN_IN, Guard, Keys
+from council.web.guard import API, Guard, Keys
 from council.web.operations import Asked
 from council.web.problems import Problem
 
@@ -63,14 +63,6 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     origins |= {f"http://{name}:{port}" for name in (HOST, "localhost", "[::1]", _named(host))}
     most = 2 * app.settings.max_text_bytes + _SLACK
     guard = Guard(web, keys, origins, cookie, most, refuse)
-
-    @web.post(SIGN_IN, include_in_schema=False)
-    async def sign_in(token: Annotated[str, Form()] = "") -> Response:
-        if not keys.is_token(token.strip()):
-            hint = f"it is in memory/shared/.council/{TOKEN}"
-            raise Problem(401, "unauthorized", "this is not the token of the workspace", hint)
-        return guard.signed_in(RedirectResponse("/", 303))
-
     streams = stream.routes(stream.Stream(web.state.open))
     for router in (api.councils, api.others, debates.router, streams, pages.routes()):
         web.include_router(router)

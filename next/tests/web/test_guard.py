@@ -22,7 +22,6 @@ ROWS = [  # method, path, headers, status, code
     ("GET", STATUS, {"Origin": "https://evil.example"}, 403, "foreign-origin"),
     ("GET", STATUS, {"Origin": "null"}, 403, "foreign-origin"),
     ("GET", "/openapi.json", {}, 401, "unauthorized"),
-    ("GET", "/sign-in", {"Transfer-Encoding": "chunked"}, 401, "unauthorized"),
     ("POST", "/api/council/debates", {"Content-Length": "9999999"}, 413, "too-long"),
     (
         "GET",
@@ -68,6 +67,11 @@ def asked(served, method: str, path: str, query: str = "", **headers: str) -> tu
     return sent[0]["status"], {k.decode(): v.decode() for k, v in sent[0]["headers"]}, len(read)
 
 
+def test_static_files_are_kept_a_while(served) -> None:
+    got = served.client().get("/static/style.css")
+    assert (got.status_code, got.headers["cache-control"]) == (200, "max-age=300")
+
+
 def test_no_body_of_a_stranger_is_read(served) -> None:
     status, _, read = asked(served, "POST", "/api/council/debates", expect="100-continue")
     assert (status, read) == (401, 0)
@@ -82,13 +86,6 @@ def test_a_link_opens_one_session(served) -> None:
     assert all(word in cookie for word in ("HttpOnly", "SameSite=lax", "Path=/"))
     assert served.client(Cookie=cookie.partition(";")[0]).get(STATUS).status_code == 200
     assert asked(served, "GET", "/", f"link={link}")[0] == 401
-
-
-def test_the_token_signs_a_browser_in(served) -> None:
-    browser = served.client()
-    assert browser.post("/sign-in", data={"token": "wrong"}).status_code == 401
-    assert browser.post("/sign-in", data={"token": TOKEN}).headers["location"] == "/"
-    assert browser.get(STATUS).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/api/council/debates", "/anything"])

@@ -94,9 +94,8 @@
     return s < 60 ? `${s}s` : s < 3600 ? `${m}m` : s < 86400 ? `${h}h${m % 60 ? `${m % 60}m` : ""}` : `${d}d${h % 24 ? `${h % 24}h` : ""}`;
   }
   function tick() {
-    for (const one of document.querySelectorAll("time[data-since], time[data-until]")) {
-      const apart = (Date.now() - Date.parse(one.dateTime)) / 1000;
-      one.textContent = span("since" in one.dataset ? apart : -apart);
+    for (const one of document.querySelectorAll("time[data-until]")) {
+      one.textContent = span((Date.parse(one.dateTime) - Date.now()) / 1000);
     }
   }
   const clock = { hour: "2-digit", minute: "2-digit" };
