@@ -14,8 +14,8 @@ from council.setup import identities, init
 if TYPE_CHECKING:
     from council.app import App
 
-IN_SETTINGS = ("preset", "base_url", "api_key_env")
-IN_SOUL = ("name", "role", "model", "capabilities")
+IN_SETTINGS = ("preset", "driver", "base_url", "api_key_env")
+IN_SOUL = ("name", "emoji", "role", "model", "capabilities")
 SHOWN = ("name", "emoji", "role", "model", "driver", "capabilities", "faults")
 
 
@@ -24,8 +24,8 @@ def add(
 ) -> dict[str, Any]:
     """Add an agent, or change what is named of one; return what is known of it now.
 
-    `facts` are `name`, `role`, `model`, `capability` (SOUL.md), `base_url` and `api_key_env`
-    (settings); empty ones stay. `discord` and `from_`: see `identities.py`.
+    `facts` are `name`, `emoji`, `role`, `model`, `capability` (SOUL.md), `driver`, `base_url` and
+    `api_key_env` (settings); empty ones stay. `discord` and `from_`: see `identities.py`.
 
     Raises:
         Invalid: The id or preset is not one.

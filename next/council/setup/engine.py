@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from council.kernel import shared
+from council.kernel import shared, times
 from council.kernel.errors import Conflict, NotFound, Refusal, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 
@@ -12,30 +12,34 @@ if TYPE_CHECKING:
     from council.app import App
 
 
-_INSTANT = 'YYYY-MM-DD"T"HH24:MI:SS"Z"'
-
-
 def engine_init(app: App, url: str) -> dict[str, Any]:
     """Make a database the engine of this workspace, and give it all that is here.
 
     Returns:
-        `server` (without secrets), `machine` (its number), `verb`.
+        `server` (without secrets), `machine` (its number), `begins`.
 
     Raises:
         Conflict: There is a council in it (`wrong-engine`), or the workspace has an engine.
         Away: It cannot be reached.
     """
-    return _joined(app, url, begins=True)
+    return engine_join(app, url, begins=True)
 
 
-def engine_join(app: App, url: str) -> dict[str, Any]:
+def engine_join(app: App, url: str, begins: bool = False) -> dict[str, Any]:
     """Let this workspace take part in the council of a database; returns what `init` does.
 
     Raises:
         NotFound: There is no council in it (`no-engine`).
         Conflict: The workspace has documents that the database does not know (`engine-parted`).
     """
-    return _joined(app, url, begins=False)
+    if os.environ.get("COUNCIL_TOKEN"):
+        raise Refused("in-run", "a run cannot change the engine", "print your answer instead")
+    if "://" not in url and "=" not in url:
+        raise Usage("usage", "no URL", "write it like postgresql://USER@HOST/DATABASE")
+    if shared.facts(app.state_folder).get("ready"):
+        raise Conflict("engine-there", "this workspace has an engine", "council engine status")
+    engine = shared.driver().join(app.state_folder, url, begins, shared.FOLDERS)
+    return {"server": engine.server.name, "machine": engine.machine, "begins": begins}
 
 
 def engine_status(app: App) -> dict[str, Any]:
@@ -43,19 +47,18 @@ def engine_status(app: App) -> dict[str, Any]:
 
     These are `number`, `name`, `joined` and `wrote` (the newest change, "" for none).
     """
-    facts, rows, away = _facts(app), list[Any](), ""
+    facts, machines, away = _facts(app), list[Any](), ""
     server = shared.driver().Server(facts["url"])
-    query = """SELECT m.number, m.name, to_char(m.joined AT TIME ZONE 'UTC', %s),
-        coalesce(to_char(max(l.at) AT TIME ZONE 'UTC', %s), '')
+    query = """SELECT m.number, m.name, m.joined, max(l.at)
         FROM council.machines m LEFT JOIN council.log l ON l.machine = m.number
         GROUP BY m.number ORDER BY m.number"""
     try:
-        rows = server.ask(query, _INSTANT, _INSTANT)
+        for number, name, *instants in server.ask(query):
+            joined, wrote = (times.text(at) if at else "" for at in instants)
+            machines.append({"number": number, "name": name, "joined": joined, "wrote": wrote})
         app.fetch()
     except Refusal as refusal:
         away = f"{refusal.message} ({refusal.hint})"
-    keys = ("number", "name", "joined", "wrote")
-    machines = [dict(zip(keys, row, strict=True)) for row in rows]
     made = {"server": server.name, "machine": facts["machine"], "ok": not away, "away": away}
     return {**made, "machines": machines}
 
@@ -65,17 +68,6 @@ def engine_leave(app: App) -> dict[str, Any]:
     facts = _facts(app)
     missing = shared.driver().leave(app.state_folder, facts)
     return {"machine": facts["machine"], "missing": missing}
-
-
-def _joined(app: App, url: str, begins: bool) -> dict[str, Any]:
-    if os.environ.get("COUNCIL_TOKEN"):
-        raise Refused("in-run", "a run cannot change the engine", "print your answer instead")
-    if "://" not in url and "=" not in url:
-        raise Usage("usage", "no URL", "write it like postgresql://USER@HOST/DATABASE")
-    if shared.facts(app.state_folder).get("ready"):
-        raise Conflict("engine-there", "this workspace has an engine", "council engine status")
-    engine = shared.driver().join(app.state_folder, url, begins, shared.FOLDERS)
-    return {"server": engine.server.name, "machine": engine.machine, "begins": begins}
 
 
 def _facts(app: App) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import shutil
 
-from council.agents import programs, settings, souls
+from council.agents import settings
 from council.councils import words
 from council.kernel import codec, files
-from council.kernel.errors import NotFound, Refusal, Unexpected
+from council.kernel.errors import Refusal, Unexpected
 from council.kernel.ids import is_name
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import starting
-from council.setup import init, schedule
+from council.setup import agents, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,23 +80,11 @@ def _told(env: Mapping[str, str], outcome: str, steps: list[str]) -> dict[str, A
 
 def _add_agents(app: App, found: dict[str, dict[str, Any]]) -> list[str]:
     """Let OpenClaw's agents take part; one that has a table already stays as it is."""
-    known, steps = app.settings.agents, list[str]()
-    for ident, one in found.items():
-        if ident in known:
-            continue
-        path = f"{app.root}/{settings.FILE}"
-        before = (settings.content(path) or b"").decode("utf-8", "surrogateescape")
-        text = settings.with_keys(before, f"agents.{ident}", {"driver": "openclaw"})
-        files.replace(path, text.encode("utf-8", "surrogateescape"), 0o644)
-        made: list[str] = []
-        init.add_folder(app.root, ident, made)
-        soul = souls.read(app.root, ident) or souls.Soul(id=ident)
-        facts = {"name": one.get("identityName"), "emoji": one.get("identityEmoji")}
-        if made and any(facts.values()):
-            souls.write(app.root, soul.copy(**{k: str(v) for k, v in facts.items() if v}))
-        steps.append(f"agent: {ident}")
-    app.again()
-    return steps
+    fresh = {key: one for key, one in found.items() if key not in app.settings.agents}
+    for ident, one in fresh.items():
+        own: dict[str, Any] = {key: one.get(f"identity{key.title()}") for key in ("name", "emoji")}
+        agents.add(app, ident, driver="openclaw", **({} if app.soul(ident) else own))
+    return [f"agent: {ident}" for ident in fresh]
 
 
 def _add_skill(app: App, env: Mapping[str, str]) -> list[str]:
@@ -130,10 +118,23 @@ def _add_clock(app: App, env: Mapping[str, str]) -> list[str]:
     path, jobs = f"{app.root}/{starting.CLOCK}", _json(env, "cron", "list", "--all")["jobs"]
     if (settings.content(path) or b"").decode().strip() in [one.get("id") for one in jobs]:
         return []
-    made = _json(env, *schedule.openclaw_argv(app)[1:])
+    made = _json(env, *clock_argv(app))
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     files.replace(path, f"{made['id']}\n".encode(), 0o600)
     return ["clock: OpenClaw runs the heartbeat every 5m, without a model"]
+
+
+def clock_argv(app: App) -> list[str]:
+    """Return the command by which OpenClaw's clock runs the heartbeat; it asks no model.
+
+    Its argv is absolute, since a shell there loses PATH; cron expressions would skip ticks.
+    """
+    ours = [key for key, one in app.settings.agents.items() if one.driver == "openclaw"]
+    agent = app.settings.coordinator if app.settings.coordinator in ours else (*ours, "main")[0]
+    beat = [*schedule.command(), "heartbeat", "--root", app.root, "--reply-token", "NO_REPLY"]
+    argv = ["cron", "add", "--every", "5m", "--name", "council-heartbeat", "--agent", agent]
+    argv += ["--command-argv", codec.dumps(beat)]
+    return [*argv, "--command-cwd", app.root, "--no-deliver"]
 
 
 def _state(env: Mapping[str, str]) -> str:
@@ -165,19 +166,12 @@ def _called(env: Mapping[str, str], *argv: str) -> str:
 
     Raises:
         NotFound: It is not there (`no-program`).
-        Unexpected: It refuses, or does not end (`no-openclaw`).
+        Unexpected: It refuses, or does not end.
     """
-    if not programs.which("openclaw", env.get("PATH", os.defpath)):
-        raise NotFound("no-program", "no program openclaw on PATH", "install it: npm i -g openclaw")
-    import subprocess  # late: slow to import
-
-    how: Any = {"env": env, "timeout": _PATIENCE, "capture_output": True, "stdin": -3}
-    try:
-        done = subprocess.run(["openclaw", *argv], **how)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unexpected("no-openclaw", f"openclaw {argv[0]}: {error}", "openclaw doctor") from None
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").partition("\nGateway target: ")[0]
-        what = f"openclaw {' '.join(argv[:2])}: {' '.join(lines.split())[:300]}"
-        raise Unexpected("no-openclaw", what, "is its gateway running? see: openclaw doctor")
-    return str(done.stdout.decode("utf-8", "replace"))
+    cure = "install it: npm i -g openclaw"
+    code, text, errors = schedule.called(["openclaw", *argv], env, cure=cure, seconds=_PATIENCE)
+    if code:
+        told = errors.partition(" Gateway target: ")[0][:300]
+        what, fix = f"openclaw {' '.join(argv[:2])}: {told}", "is its gateway running?"
+        raise Unexpected("no-openclaw", what, f"{fix} see: openclaw doctor")
+    return text

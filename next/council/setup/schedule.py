@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from council.agents import programs
 from council.councils import words
-from council.kernel import codec, files, times
+from council.kernel import files, times
 from council.kernel.errors import Invalid, NotFound, Refusal, Unexpected, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import starting
@@ -32,7 +32,6 @@ _NONE_YET = ("no crontab", "no fcrontab", "no such file or directory", "does not
 _FORBIDDEN = ("denied", "not allowed")
 _ORDER = "jan feb mar apr may jun jul aug sep oct nov dec sun mon tue wed thu fri sat"
 _UNQUOTED = dict.fromkeys(map(ord, "\\'\""))
-_PATIENCE = 30.0  # seconds for a program of the system to end
 
 
 def schedule(
@@ -71,9 +70,7 @@ def schedule(
         with suppress(FileNotFoundError):
             os.unlink(path)
     if any(one.driver == "openclaw" for one in app.settings.agents.values()) and not remove:
-        from shlex import join  # late: only inside of OpenClaw
-
-        warnings.append(f"OpenClaw's own clock does it, too: {join(openclaw_argv(app, every))}")
+        warnings.append("OpenClaw's own clock does it, too: council integrate openclaw")
     done = "removed" if remove else "installed" if install else ""
     return {
         **{"kind": "cron" if is_cron else "systemd", "root": root, "everyS": seconds},
@@ -94,19 +91,6 @@ def command() -> list[str]:
     """Return the absolute command that runs council, from any directory."""
     script = os.path.join(os.path.dirname(sys.executable), "council")
     return [script] if os.access(script, os.X_OK) else [sys.executable, "-P", "-m", "council"]
-
-
-def openclaw_argv(app: App, every: str = "") -> list[str]:
-    """Return the command by which OpenClaw's clock runs the heartbeat; it asks no model.
-
-    Its argv is absolute, since a shell there loses PATH; cron expressions would skip ticks.
-    """
-    ours = [key for key, one in app.settings.agents.items() if one.driver == "openclaw"]
-    agent = app.settings.coordinator if app.settings.coordinator in ours else (*ours, "main")[0]
-    beat = [*command(), "heartbeat", "--root", app.root, "--reply-token", "NO_REPLY"]
-    argv = ["openclaw", "cron", "add", "--every", every or "5m", "--name", "council-heartbeat"]
-    argv += ["--agent", agent, "--command-argv", codec.dumps(beat)]
-    return [*argv, "--command-cwd", app.root, "--no-deliver"]
 
 
 def _keep_variables(path: str, env: Mapping[str, str]) -> None:
@@ -149,7 +133,7 @@ def _crontab(env: Mapping[str, str]) -> str:
         NotFound: There is no program `crontab`.
         Unexpected: It cannot be read for certain (`no-crontab`).
     """
-    code, found, errors = _called(["crontab", "-l"], env)
+    code, found, errors = called(["crontab", "-l"], env)
     low = errors.lower()
     is_new = any(one in low for one in _NONE_YET) and not any(one in low for one in _FORBIDDEN)
     if code and not is_new:
@@ -176,7 +160,7 @@ def _change_crontab(root: str, made: str, env: Mapping[str, str]) -> None:
     others = "".join(kept)
     after = others + "\n" * (others[-1:] not in ("", "\n")) + made
     if after != before:
-        code, _, errors = _called(["crontab", "-"], env, after)
+        code, _, errors = called(["crontab", "-"], env, after)
         if code:
             raise Unexpected("no-crontab", f"crontab: {errors}", "the old crontab is unchanged")
 
@@ -268,12 +252,12 @@ def _timer_times(root: str, env: Mapping[str, str]) -> Iterator[str]:
 def _has_systemd(env: Mapping[str, str]) -> bool:
     """Return whether this user has a manager of timers."""
     with suppress(Refusal):
-        return _called(["systemctl", "--user", "show-environment"], env)[0] == 0
+        return called(["systemctl", "--user", "show-environment"], env)[0] == 0
     return False
 
 
 def _systemctl(env: Mapping[str, str], *what: str) -> None:
-    code, _, errors = _called(["systemctl", "--user", *what], env)
+    code, _, errors = called(["systemctl", "--user", *what], env)
     if code:
         told = f"systemctl --user {what[0]}: {errors}"
         raise Unexpected("no-systemd", told, "use: council schedule --cron")
@@ -282,24 +266,26 @@ def _systemctl(env: Mapping[str, str], *what: str) -> None:
 # --- both ---
 
 
-def _called(argv: list[str], env: Mapping[str, str], text: str = "") -> tuple[int, str, str]:
-    """Run a short command of the system; return its exit code, output, and errors in one line.
+def called(
+    argv: list[str], env: Mapping[str, str], text: str = "", cure: str = "", seconds: float = 30
+) -> tuple[int, str, str]:
+    """Run a short program; return its exit code, output, and errors in one line.
 
     Raises:
-        NotFound: There is no such program (`no-program`).
-        Unexpected: It does not end, or cannot be started.
+        NotFound: There is no such program (`no-program`); `cure` says what to do.
+        Unexpected: It does not end in time, or cannot be started.
     """
     if not programs.which(argv[0], env.get("PATH", os.defpath)):
         other = "--systemd" if argv[0] == "crontab" else "--cron"
-        hint = f"install it, or use: council schedule {other} --install"
-        raise NotFound("no-program", f"no program {argv[0]} here", hint)
+        cure = cure or f"install it, or use: council schedule {other} --install"
+        raise NotFound("no-program", f"no program {argv[0]} on PATH", cure)
     import subprocess  # late: slow, and most machines lack one of the programs
 
-    how: Any = {"env": {**env, "LC_ALL": "C"}, "timeout": _PATIENCE, "capture_output": True}
+    how: Any = {"env": {**env, "LC_ALL": "C"}, "timeout": seconds, "capture_output": True}
     try:
         done = subprocess.run(argv, input=text.encode("utf-8", "surrogateescape"), **how)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unexpected("no-answer", f"{argv[0]}: {error}", "nothing was changed") from None
+        raise Unexpected("no-answer", f"{argv[0]}: {error}", "run the command again") from None
     errors = " ".join(done.stderr.decode(errors="replace").split())
     return done.returncode, done.stdout.decode("utf-8", "surrogateescape"), errors
 

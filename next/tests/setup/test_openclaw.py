@@ -94,7 +94,7 @@ def test_agents_skill_plugin_and_clock_are_added_once(host):
     entry = host.config()["plugins.entries.council"]
     assert entry["config"]["workspaces"] == [{"root": host.root}]
     assert entry["hooks"] == {"allowConversationAccess": True}
-    assert host.config()["job"] == schedule.openclaw_argv(host.app())[1:]
+    assert host.config()["job"] == openclaw.clock_argv(host.app())
     assert [one["kind"] for one in host.app().clocks()] == ["openclaw"]
     assert openclaw.install(host.app())["steps"] == []
     assert openclaw.remove(host.app())["steps"] == [
@@ -117,13 +117,12 @@ def test_other_workspaces_are_served_on(host):
 
 def test_the_clock_has_an_absolute_command_and_asks_no_model(host):
     openclaw.install(host.app())
-    argv = schedule.openclaw_argv(host.app(), "10m")
+    argv = openclaw.clock_argv(host.app())
     beat = json.loads(argv[argv.index("--command-argv") + 1])
     assert os.path.isabs(beat[0])
     assert beat[-2:] == ["--reply-token", "NO_REPLY"]
-    assert argv[argv.index("--every") + 1] == "10m"
     (told,) = schedule.schedule(host.app(), cron=True)["warnings"]
-    assert "openclaw cron add" in told
+    assert "integrate openclaw" in told
 
 
 def test_an_agents_shell_asks_the_clock_or_says_whom_to_wake(host):
