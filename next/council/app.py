@@ -112,6 +112,10 @@ class App:
             from council.delegation.row import CALLS  # late: as above
 
             made.append(CALLS)
+        if os.path.isdir(f"{self.state_folder}/trials"):
+            from council.trial.row import TRIALS  # late: as above
+
+            made.append(TRIALS)
         return made
 
     def others(self) -> Iterator[tuple[KindRow, str]]:

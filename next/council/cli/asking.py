@@ -28,6 +28,8 @@ from council.runs import heartbeat, places
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from council.kernel.document import Document
+
 POLL = 0.03  # seconds between two looks at the journal, or twice as long as a look takes
 RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for
 LONG = 1.5  # the same while all places are taken
@@ -61,18 +63,19 @@ def ask(app: App, given: Given) -> Said:
         if not app.is_open(name):
             raise
         done = service.steer(app, name, "pause")
-        _end_runs(app, name)
+        end_runs(app, [app.conversation(name)])
         err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
         return Said(data=done, more={"word": "paused"}, reply="steer", code=130)
     return _told(app, state, given)
 
 
-def _end_runs(app: App, name: str) -> None:
-    """End the runs of a conversation, also those whose supervisor is only starting."""
+def end_runs(app: App, documents: list[Document[Any]]) -> None:
+    """End the runs of some documents, also those whose supervisor is only starting."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # until it has, their places name this process
     for _ in range(40):
         mine = os.getpid() in places.held(f"{app.state_folder}/places").values()
-        heartbeat.end_runs(app, app.conversation(name).peek().runs.by_id.values())
+        for one in documents:
+            heartbeat.end_runs(app, one.peek().runs.by_id.values())
         if not mine:
             break
         time.sleep(0.05)

@@ -36,7 +36,7 @@ def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
     for agent in (*new.participants, config.coordinator, config.synthesizer, config.sign_off):
         checked_name(agent or "a", "agent id")
     whole, shown = new.to_json(), ["conversationId", "name", *keys, "participants"]
-    shown += ["carrier"] * bool(new.carrier)
+    shown += [key for key in ("carrier", "private") if whole[key]]
     made: Event = {"type": "opened", "at": times.text(at), **{key: whole[key] for key in shown}}
     rules.evolve(new, made)
     return [made, rules.begun(new, config.phases[0], made["at"])]

@@ -222,6 +222,7 @@ class State(Record):
     name: str = ""
     topic: str = ""
     brief: str = ""
+    private: dict[str, str] = {}  # what one participant alone is told
     procedure: str = "council"
     lang: str = "en"
     carrier: dict[str, str] = {}  # the trace in which it was opened (`runs/tracing.py`)

@@ -26,6 +26,8 @@ class Opening(Record):
     roles: dict[str, str] = {}
     advocate: str = ""
     lang: str = ""
+    ident: str = ""  # of the conversation, "" for a new one
+    private: dict[str, str] = {}  # what one participant alone is told
     config: dict[str, Any] = {}
 
 

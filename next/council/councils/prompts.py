@@ -144,9 +144,10 @@ class _Told:
         """Return all texts, cut so that with `frame` characters they fit, and the code around."""
         state, terms, limit = self.state, self.terms, self.state.config.context_limit
         brief, notes = state.brief.strip(), "\n".join(state.notes).strip()
+        private = state.private.get(self.agent, "").strip()
         texts = [self.text(one.text.strip()) for one in self.entries]
         guided = [one.copy(text=self.text(one.text)) for one in self.guidance]
-        fixed = [brief, notes, *(one.text for one in guided)]
+        fixed = [brief, private, notes, *(one.text for one in guided)]
         room = max(limit - frame - sum(map(len, fixed)) - _EACH * len(texts), (limit - frame) // 4)
         short = _fitting(texts, room, terms["left_out"].replace("{name}", state.name))
         code = digest("\n".join([state.mark, self.agent, *fixed, *short]))[:8]
@@ -158,7 +159,8 @@ class _Told:
              "false": [n for n, quote in enumerate(one.heard.quotations, 1) if not quote.found]}
             for one, text in zip(self.entries, short, strict=True)]  # fmt: skip
         return {
-            "b": code, "brief": brief, "notes": notes, "cut": short != texts, "entries": entries,
+            "b": code, "brief": brief, "private": private, "notes": notes,
+            "cut": short != texts, "entries": entries,
             "guided": guided, "artifacts": sorted(filter(is_id, named)),
             "blockers": [one.copy(text=cut(self.text(one.text), 80))
                          for one in sight.blockers(state)],

@@ -126,7 +126,7 @@ def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any
     from council.runs import tracing  # late: as above
 
     name = ids.checked_name(asked.name or DEFAULT, "name")
-    members, ident = opening.members(app, asked), ids.uuid4(os.urandom(16))
+    members, ident = opening.members(app, asked), asked.ident or ids.uuid4(os.urandom(16))
     config, carrier = opening.config(app, asked, members), tracing.carried(app.env)
 
     def decide(state: State) -> list[Event]:
@@ -134,6 +134,7 @@ def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any
             state, config=config, participants=members, at=app.now, conversation_id=ident,
             name=name, topic=asked.topic, brief=asked.brief, procedure=asked.procedure,
             lang=asked.lang or app.settings.language or "en", carrier=carrier,
+            private=asked.private,
         )  # fmt: skip
 
     made: dict[str, Any] = {"path": app.page_of(name), "warnings": opening.warnings(members)}
