@@ -2,65 +2,64 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from importlib.util import find_spec
 
 from council.app import App
 from council.cli import asking
 from council.cli.printing import Said, err
 from council.cli.values import Given
-from council.councils import opening as openings
-from council.kernel import times
+from council.councils import opening
+from council.kernel.errors import Refused
 from council.runs import heartbeat
 from council.trial import service
 from council.trial.row import TRIALS
 
 _STOPPED, _INTERRUPTED = 6, 130
-_EVERY = {True: 0.5, False: 30.0}  # seconds between two lines of progress; a terminal shows one
+_EVERY = 10.0  # seconds between two lines of progress
 
 
 def trial(app: App, given: Given) -> Said:
     """Measure whether a council decides better than its members alone."""
-    asked = openings.opening({**given.__dict__, "topic": given.path})
-    ceilings = given.max_runs, asked.config["max_usd"]
+    usd = opening.opening({**given.__dict__, "topic": given.path}).config["max_usd"]
+    name, parts = given.path, (given.agents, given.arms, given.limit, given.seed)
+    new = None if TRIALS.knows(app, name) else service.plan(app, name, *parts)
+    if given.dry_run and new:
+        return Said(data=service.estimate(app, new))
+    if find_spec("scipy") is None:  # a trial is dear, and its report needs intervals
+        hint = "install it: pip install 'council-files[trial]'"
+        raise Refused("no-extra", "a trial needs the Python package scipy", hint)
+    name = new.name if new else name
     if given.resume:
-        name = service.resume(app, given.path, *ceilings)
-    else:
-        new = service.plan(app, given.path, given.agents, given.arms, given.limit, given.seed)
-        if given.dry_run:
-            return Said(data=service.estimate(new))
-        name = service.start(app, new, *ceilings)
+        service.steer(app, name, "resume", given.max_runs, usd)
+    elif new:
+        service.start(app, new, given.max_runs, usd)
     try:
         _follow(app, name)
     except KeyboardInterrupt:
-        talks = service.steer(app, name, "pause")
+        talks = service.steer(app, name, "pause", None, None)
         asking.end_runs(app, [TRIALS.document(app, name), *map(app.conversation, talks)])
-        err(f"\ncouncil: paused; to continue: council trial {name} --resume")
-        return Said(data={"name": name, "paused": True}, text=f"{name}: paused", code=_INTERRUPTED)
-    state = TRIALS.peek(app, name)
+    state = TRIALS.document(app, name).peek()
     data, text = TRIALS.shown(app, name, state, 0)
-    note = f"report: {app.root}/trials/{name}.md" if state.ended_at else f"! {state.paused}"
-    return Said(data=data, text=text, notes=[note], code=0 if state.ended_at else _STOPPED)
+    if state.ended_at:
+        return Said(data=data, text=text, notes=[f"report: {app.root}/trials/{name}.md"])
+    note = f"! {state.paused}; to continue: council trial {name} --resume"
+    code = _INTERRUPTED if state.paused == service.PAUSED else _STOPPED
+    return Said(data=data, text=text, notes=[note], code=code)
 
 
 def _follow(app: App, name: str) -> None:
     """Beat the heart until a trial is over or paused, and say how far it is."""
-    began, told, rescue, rev, first, waits = time.monotonic(), 0.0, 0.0, -1, -1, ""
-    while name in TRIALS.names(app) and not (state := TRIALS.peek(app, name)).paused:
-        now, row = time.monotonic(), TRIALS.status(app, name, state)
+    document, told, rescue, rev, waits = TRIALS.document(app, name), 0.0, 0.0, -1, ""
+    while name in TRIALS.names(app) and not (state := document.peek()).paused:
+        now = time.monotonic()
         if state.rev != rev or now > rescue:
             rev, rescue = state.rev, now + asking.RESCUE
             app.again()
-            report = heartbeat.beat(app)
-            rows = [one["waiting"].items() for one in report["trials"] if one["name"] == name]
-            ways = [f"{who} waits: {why}" for one in rows for who, why in one if why != "no-place"]
-            waits = "; ".join([*ways, *(one["message"] for one in report["errors"])])
-        first, is_shown = max(first, row["done"] * (first < 0)), sys.stderr.isatty()
-        if now > told + _EVERY[is_shown]:
-            told, done, left = now, row["done"] - first, row["total"] - row["done"]
-            line = f"{row['done']} of {row['total']}, ${row['usd']:.2f}"
-            if done:
-                left = times.timedelta(seconds=(now - began) / done * left)
-                line += f", {times.spoken(left)} left"
-            err(f"{line}; {waits}" if waits else line)
+            rows = [one for one in heartbeat.beat(app)["trials"] if one["name"] == name]
+            ways = [pair for one in rows for pair in one["waiting"].items()]
+            waits = "".join(f"; {a} waits: {why}" for a, why in ways if why != "no-place")
+        if now > told + _EVERY:
+            told = now
+            err(TRIALS.line(TRIALS.status(app, name, state)) + waits)
         time.sleep(0.1)

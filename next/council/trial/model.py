@@ -4,7 +4,7 @@ Every question is put twice to every member alone: its rounds are question by qu
 second time. Votes are counted from these answers; talks are conversations.
 
 Events: `trial.opened` (fields of `State`), `trial.answered` (key `TOUR.AGENT`, fields of `Said`),
-`trial.talked` (key `ARM.NUMBER`, fields of `Talk`), `trial.paused` (why), `trial.resumed` (maxRuns,
+`trial.talked` (key `ARM.NUMBER`, fields of `Said`), `trial.paused` (why), `trial.resumed` (maxRuns,
 maxUsd), `trial.ended` (at), and those of `runs/work.py`.
 """
 
@@ -23,8 +23,8 @@ ALONE, VOTE, TALKS = "alone", "vote", ("council", "deliberation")
 ARMS = (ALONE, VOTE, *TALKS)
 TIMES = 2  # that each member answers alone
 WINDOW = 2  # rounds at once: `Runs` keeps as many
-EVENTS = dict.fromkeys((*runs.TYPES, "trial.opened", "trial.answered", "trial.talked"))
-EVENTS |= dict.fromkeys(("trial.paused", "trial.resumed", "trial.ended"))
+_OWN = ("opened", "answered", "talked", "paused", "resumed", "ended")
+EVENTS = dict.fromkeys((*runs.TYPES, *map("trial.{}".format, _OWN)))
 render = None  # it has no page
 _EDGE = " \t\r\n.,;:!?\"'`*_()[]<>«»“”‘’…"
 _MOST = 400  # characters of an answer that are kept
@@ -47,26 +47,18 @@ class Question(Record, settled=True):
 
 
 class Said(Record, settled=True):
-    """An answer, "" where there is none, and its cost; tokens may be estimated, None is unknown."""
+    """An answer, "" where there is none, and its cost, as far as it was told."""
 
     text: str = ""
     ms: int = 0
     tokens: int = 0
-    usd: float | None = None
-
-
-class Talk(Said, settled=True):
-    """A conversation on a question: its id and name, and once it is `over` what came of it."""
-
-    ident: str = ""
-    name: str = ""
-    over: bool = False
-    runs: int = 0
+    usd: float = 0.0
+    runs: int = 0  # of a conversation
     minutes: str = ""
 
 
 class State(Record):
-    """A trial; questions are numbered from 1. `most` is how many runs a talk of an arm may take."""
+    """A trial; questions are numbered from 1."""
 
     rev: int = 0
     mark: str = ""
@@ -76,7 +68,6 @@ class State(Record):
     agents: list[str] = []
     arms: list[str] = []
     questions: list[Question] = []
-    most: dict[str, int] = {}
     backoff: list[int] = []
     max_runs: int = 0
     max_usd: float = 0.0
@@ -84,21 +75,32 @@ class State(Record):
     paused: str = ""  # why
     ended_at: str = ""
     singles: dict[str, Said] = {}
-    talks: dict[str, Talk] = {}
+    talks: dict[str, Said] = {}  # those that are over
     runs: Runs = Runs()
 
     def tours(self) -> int:
         """Return how many rounds of single answers there are."""
         return TIMES * len(self.questions) * bool({ALONE, VOTE}.intersection(self.arms))
 
-    def wanted(self) -> list[str]:
-        """Return the keys of all talks, question by question."""
+    def left(self) -> list[str]:
+        """Return the keys of the talks that are not over, question by question."""
         arms = [arm for arm in TALKS if arm in self.arms]
-        return [f"{arm}.{n}" for n in range(1, len(self.questions) + 1) for arm in arms]
+        keys = [f"{arm}.{n}" for n in range(1, len(self.questions) + 1) for arm in arms]
+        return [key for key in keys if key not in self.talks]
 
-    def single(self, number: int, time: int, agent: str) -> Said | None:
-        """Return what a member said alone to a question the first (1) or second time (2)."""
-        return self.singles.get(f"{(number - 1) * TIMES + time}.{agent}")
+    def talk(self, key: str) -> str:
+        """Return the name of the conversation of a key."""
+        return f"trial-{self.name[-20:].lstrip('-_')}-{key.replace('.', '-')}"
+
+    def key(self, number: int, time: int, agent: str) -> str:
+        """Return the key of a member's answer to a question for the first (1) or second time."""
+        return f"{(number - 1) * TIMES + time}.{agent}"
+
+    def is_whole(self, number: int) -> bool:
+        """Return whether every arm has answered a question."""
+        keys = [self.key(number, t, a) for t in (1, 2) for a in self.agents if self.tours()]
+        talks = [f"{arm}.{number}" for arm in TALKS if arm in self.arms]
+        return all(k in self.singles for k in keys) and all(k in self.talks for k in talks)
 
     def facts(self, number: int) -> dict[str, list[str]]:
         """Return what each member alone knows of a question; the seats go round the members."""
@@ -109,14 +111,12 @@ class State(Record):
 
     def usd(self) -> float:
         """Return what was spent, as far as it was reported."""
-        return self.runs.usd + sum(one.usd or 0 for one in self.talks.values())
+        return self.runs.usd + sum(one.usd for one in self.talks.values())
 
-    def may(self, key: str = "") -> bool:
-        """Return whether the ceilings leave room for a run, or for the talk of a key."""
-        most = {one: self.most[one.partition(".")[0]] for one in (*self.talks, key) if one}
-        used = sum(t.runs if t.over else most[k] for k, t in self.talks.items()) + self.runs.count
-        is_dear = self.max_usd and self.usd() >= self.max_usd
-        return used + most.get(key, 1) <= self.max_runs and not is_dear
+    def may(self) -> bool:
+        """Return whether a further run or talk may begin; those under way are ended."""
+        used = self.runs.count + sum(one.runs for one in self.talks.values())
+        return used < self.max_runs and not 0 < self.max_usd <= self.usd()
 
 
 new = State
@@ -127,10 +127,9 @@ def evolve(state: State, event: Event) -> None:
     kind, own = event["type"], {k: v for k, v in event.items() if k not in ("type", "key")}
     if kind in runs.TYPES:
         runs.evolve(state.runs, event)
-    elif kind == "trial.answered":
-        state.singles.setdefault(event["key"], Said.from_json(own))
-    elif kind == "trial.talked":
-        state.talks[event["key"]] = Talk.from_json(own)
+    elif kind in ("trial.answered", "trial.talked"):
+        table = state.singles if kind == "trial.answered" else state.talks
+        table.setdefault(event["key"], Said.from_json(own))
     elif kind == "trial.opened":
         state.__dict__.update(State.from_json(own).__dict__)
     elif kind == "trial.resumed":
@@ -142,7 +141,7 @@ def evolve(state: State, event: Event) -> None:
 def _tries(state: State) -> list[tuple[Work, Try]]:
     """Return the single answers that are missing in the oldest open rounds, and what comes next."""
     made, waits = list[tuple[Work, Try]](), [timedelta(seconds=one) for one in state.backoff]
-    tours = range(1, state.tours() + 1)
+    tours = range(1, state.tours() + 1) if not state.ended_at else ()
     missing = [(t, a) for t in tours for a in state.agents if f"{t}.{a}" not in state.singles]
     for tour, agent in [one for one in missing if one[0] < missing[0][0] + WINDOW]:
         after = runs.next_try(state.runs, agent, "single", tour, waits)
@@ -153,38 +152,28 @@ def _tries(state: State) -> list[tuple[Work, Try]]:
 
 def work(state: State, now: datetime) -> list[Work]:
     """Return the runs of members alone that ought to be under way."""
-    at = times.text(now)
-    rows = [] if state.paused or state.ended_at or not state.may() else _tries(state)
+    at, rows = times.text(now), [] if state.paused or not state.may() else _tries(state)
     return [one for one, after in rows if after.attempt and (after.at or at) <= at]
 
 
 def due(state: State, now: datetime) -> list[Event]:
     """Return what follows: an answer that will not come, a ceiling that is reached, the end."""
-    tries = [] if state.ended_at else _tries(state)
+    tries = _tries(state)
     if lost := [f"{one.tour}.{one.agent}" for one, after in tries if after.gave_up]:
         return [{"type": "trial.answered", "key": lost[0]}]
-    left = [key for key in state.wanted() if key not in state.talks]
-    is_busy = any(t.open for _, t in tries) or any(not one.over for one in state.talks.values())
-    if not state.created_at or state.ended_at or is_busy:
+    if not state.created_at or state.ended_at or any(after.open for _, after in tries):
         return []
-    if not (tries or left):
+    if not (tries or state.left()):
         return [{"type": "trial.ended", "at": times.text(now)}]
-    if state.paused or (tries and state.may()) or (left and state.may(left[0])):
-        return []
     why = f"the ceiling of {state.max_runs} runs or ${state.max_usd:.2f} is reached"
-    return [{"type": "trial.paused", "why": why}]
+    return [] if state.paused or state.may() else [{"type": "trial.paused", "why": why}]
 
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:  # noqa: ARG001
     """Return when a run has to be over or may begin; talks wake the heartbeat themselves."""
-    rows = [] if state.ended_at else _tries(state)
-    moments = [state.runs.by_id[after.open].lease for _, after in rows if after.open]
-    is_free = not state.paused and state.may()
-    moments += [t.at or state.created_at for _, t in rows if t.attempt and is_free]
-    return min(map(times.instant, moments), default=None)
-
-
-# --- answers ---
+    rows = [] if state.paused or not state.may() else _tries(state)
+    moments = [state.runs.by_id[t.open].lease if t.open else t.at for _, t in rows]
+    return min((times.instant(one or state.created_at) for one in moments), default=None)
 
 
 def plain(text: str) -> str:

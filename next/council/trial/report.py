@@ -7,14 +7,12 @@ Intervals of accuracy are exact, those of differences are bootstrapped. All shar
 
 from __future__ import annotations
 
-import os
 import subprocess
 
 import numpy
 from scipy import stats
 
 from council.councils import words
-from council.kernel import files
 from council.kernel.record import TYPE_CHECKING, Any
 from council.trial import model
 from council.trial.model import ALONE, TALKS, VOTE, Said, State
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
     from council.app import App
 
 LEVEL, SAMPLES, CHECK = 0.05, 4999, 10  # CHECK: seconds that a command may take
-MARGIN = 20  # "no difference" means that one of so many points is ruled out
-ENOUGH = 20  # questions below which none is ruled out
+MARGIN, ENOUGH = 20, 20  # points that "no difference" rules out, if there are so many questions
 Column = list[Said]
 
 
@@ -46,71 +43,35 @@ def compared(these: list[bool], those: list[bool], seed: int = 0) -> dict[str, A
     return {**made, "difference": float(apart.mean()) if n else 0.0, "verdict": verdict}
 
 
-def _columns(state: State) -> tuple[list[int], dict[str, Column], dict[str, Column]]:
-    """Return the numbers of whole questions, what each arm said to them, and before that."""
-    numbers, now, before = list[int](), dict[str, Column](), dict[str, Column]()
-    for n, one in enumerate(state.questions, 1):
-        rows = [{a: state.single(n, t, a) for a in state.agents} for t in (1, 2) if state.tours()]
-        talks = {arm: state.talks.get(f"{arm}.{n}") for arm in TALKS if arm in state.arms}
-        if not all(
-            [*(s for row in rows for s in row.values()), *(t and t.over for t in talks.values())]
-        ):
-            continue
-        numbers.append(n)
-        for row, table in [*zip(rows, (before, now)), (talks, now)]:
-            said = [s for s in row.values() if s]
-            if row is not talks:  # voters answer side by side
-                vote = Said(
-                    text=model.plurality(one, [s.text for s in said]), ms=max(s.ms for s in said)
-                )
-                row[VOTE] = vote.copy(
-                    tokens=sum(s.tokens for s in said), usd=sum(s.usd or 0 for s in said)
-                )
-            for arm, s in row.items():
-                table.setdefault(arm, []).append(s)
-    return numbers, now, before
-
-
-def _checked(app: App, argv: list[str], text: str) -> str:
-    """Return what a command says of an answer: `right`, `wrong`, or what is the matter with it."""
-    env = {key: one for key, one in app.env.items() if not key.startswith("COUNCIL_")}
-    null, said = subprocess.DEVNULL, f"{text}\n".encode("utf-8", "replace")
-    try:
-        done = subprocess.run(
-            argv, input=said, cwd=app.root, env=env, timeout=CHECK, stdout=null, stderr=null
-        )
-    except subprocess.TimeoutExpired:
-        return f"{argv[0]} took longer than {CHECK} seconds"
-    except (OSError, ValueError) as error:
-        return f"{argv[0]}: {error}"
-    return {0: "right", 1: "wrong"}.get(done.returncode, f"{argv[0]}: exit {done.returncode}")
-
-
 def figures(app: App, state: State) -> dict[str, Any]:
-    """Return the figures of a trial, as far as it has come; answers are checked by commands here."""
-    numbers, now, before = _columns(state)
-    checked = dict[tuple[int, str], str]()
-
-    def is_right(number: int, text: str) -> bool:
-        one, key = state.questions[number - 1], (number, text)
-        if not (one.check and text):
-            return model.is_right(one, text)
-        checked[key] = checked.get(key) or _checked(app, one.check, text)
-        return checked[key] == "right"
+    """Return the figures of a trial, as far as it has come; commands check answers here."""
+    numbers = [n for n in range(1, len(state.questions) + 1) if state.is_whole(n)]
+    checked, members = dict[tuple[int, str], str](), state.agents * bool(state.tours())
 
     def rights(column: Column) -> list[bool]:
-        return [is_right(n, said.text) for n, said in zip(numbers, column, strict=True)]
+        made = []
+        for number, said in zip(numbers, column, strict=True):
+            one, key = state.questions[number - 1], (number, said.text)
+            if one.check and said.text:
+                checked[key] = checked.get(key) or _checked(app, one.check, said.text)
+            made.append(
+                checked.get(key) == "right" if one.check else model.is_right(one, said.text)
+            )
+        return made
 
-    right, old = {a: rights(c) for a, c in now.items()}, {a: rights(c) for a, c in before.items()}
-    members = [agent for agent in state.agents if agent in old]
-    best = max(members, key=lambda one: sum(old[one]), default="") if ALONE in state.arms else ""
-    if best:
+    def columns(time: int) -> dict[str, Column]:
+        made = {a: [state.singles[state.key(n, time, a)] for n in numbers] for a in members}
+        return made | ({VOTE: [_vote(state, n, time) for n in numbers]} if members else {})
+
+    now, before = columns(2), columns(1)
+    now |= {a: [state.talks[f"{a}.{n}"] for n in numbers] for a in TALKS if a in state.arms}
+    right, old = ({arm: rights(c) for arm, c in many.items()} for many in (now, before))
+    if best := max(members, key=lambda one: sum(old[one]), default="") * (ALONE in state.arms):
         now["best"], right["best"] = now[best], right[best]
-    arms = [arm for arm in (*state.agents, "best", VOTE, *TALKS) if arm in now]
-    arms = [arm for arm in arms if best or arm not in members]
+    arms = [a for a in (*members * bool(best), "best", VOTE, *TALKS) if a in now]
     pairs = [(a, b) for a in (VOTE, *TALKS) for b in ("best", VOTE) if a != b and {a, b} <= {*now}]
     flips = [a != b for one in members for a, b in zip(right[one], old[one], strict=True)]
-    talks = [arm for arm in TALKS if arm in now and VOTE in now]
+    talks = [(arm, at) for arm in TALKS if {arm, VOTE} <= {*now} for at in range(len(numbers))]
     return {
         **{"name": state.name, "agents": state.agents, "questions": len(state.questions)},
         **{"compared": len(numbers), "over": bool(state.ended_at), "paused": state.paused},
@@ -118,44 +79,58 @@ def figures(app: App, state: State) -> dict[str, Any]:
         "differences": [
             {"arm": a, "against": b, **compared(right[a], right[b], state.seed)} for a, b in pairs
         ],
-        "noise": compared(right[VOTE], old[VOTE], state.seed) if old else {},
+        "noise": compared(right[VOTE], old[VOTE], state.seed) if members else {},
         "changed": 100 * sum(flips) / max(1, len(flips)),
         "turned": [
-            {"arm": arm, "id": state.questions[n - 1].id, "right": right[arm][at]}
-            | {"minutes": getattr(now[arm][at], "minutes", "")}
-            for arm in talks
-            for at, n in enumerate(numbers)
+            {"arm": arm, "id": state.questions[numbers[at] - 1].id, "right": right[arm][at]}
+            | {"minutes": now[arm][at].minutes}
+            for arm, at in talks
             if right[arm][at] != right[VOTE][at]
         ],
         "errors": sorted({*checked.values()} - {"right", "wrong"}),
     }
 
 
+def _vote(state: State, number: int, time: int) -> Said:
+    """Return the vote on a question: it costs what its voters cost, who answer side by side."""
+    said = [state.singles[state.key(number, time, agent)] for agent in state.agents]
+    text = model.plurality(state.questions[number - 1], [one.text for one in said])
+    made = Said(text=text, tokens=sum(one.tokens for one in said), ms=max(one.ms for one in said))
+    return made.copy(usd=sum(one.usd for one in said))
+
+
 def _row(column: Column, right: list[bool]) -> dict[str, Any]:
     """Return accuracy and cost of an arm; the cost is that of a right answer, None without one."""
     n, count = len(column), sum(right)
-    ends = stats.binomtest(count, n).proportion_ci()
-    spent = {"usd": sum(s.usd or 0 for s in column), "tokens": sum(s.tokens for s in column)}
-    spent["seconds"] = sum(s.ms for s in column) / 1000
-    made: dict[str, Any] = {"n": n, "right": count, "none": sum(not s.text for s in column)}
-    made |= {"accuracy": 100 * count / n, "low": 100 * float(ends[0]), "high": 100 * float(ends[1])}
-    return made | {key: value / count if count else None for key, value in spent.items()}
+    ends = stats.binomtest(count, n).proportion_ci() if n else (0.0, 1.0)
+    made: dict[str, Any] = {"n": n, "right": count, "none": sum(not one.text for one in column)}
+    made |= {"accuracy": 100 * count / max(1, n), "low": 100 * float(ends[0])}
+    made |= {"high": 100 * float(ends[1]), "seconds": sum(one.ms for one in column) / 1000}
+    made |= {key: sum(getattr(one, key) for one in column) for key in ("usd", "tokens")}
+    each = {key: made[key] / count if count else None for key in ("usd", "tokens", "seconds")}
+    return made | each
+
+
+def _checked(app: App, argv: list[str], text: str) -> str:
+    """Return what a command says of an answer: `right`, `wrong`, or what is the matter with it."""
+    env = {key: one for key, one in app.env.items() if not key.startswith("COUNCIL_")}
+    null, said = subprocess.DEVNULL, f"{text}\n".encode("utf-8", "replace")
+    told = {"stdout": null, "stderr": null, "timeout": CHECK, "cwd": app.root, "env": env}
+    try:
+        code = subprocess.run(argv, input=said, **told).returncode  # type: ignore[call-overload]
+    except subprocess.TimeoutExpired:
+        return f"{argv[0]} took longer than {CHECK} seconds"
+    except (OSError, ValueError) as error:
+        return f"{argv[0]}: {error}"
+    return {0: "right", 1: "wrong"}.get(code, f"{argv[0]}: exit {code}")
 
 
 def text(state: State, made: dict[str, Any]) -> str:
     """Return the report with its figures as Markdown, in the language of the workspace."""
     file = f"texts/trial-{state.lang}.md"
-    say, forms = words.load(file), {"usd": "{:.4f}".format, "count": "{:.0f}".format}
+    say, forms = words.load(file), dict[str, Any](usd="{:.4f}".format, count="{:.0f}".format)
     forms |= {"time": "{:.1f}".format, "say": lambda word: say.get(word, word)}
-    turned, more = made["turned"], {"part": made["compared"] < made["questions"]}
-    more |= {"worse": [one for one in turned if not one["right"]]}
-    more |= {"better": [one for one in turned if one["right"]]}
+    more: dict[str, Any] = {"part": made["compared"] < made["questions"]}
+    more |= {"worse": [one for one in made["turned"] if not one["right"]]}
+    more |= {"better": [one for one in made["turned"] if one["right"]]}
     return words.fill(words.template(file).partition("\n====\n")[2], {**made, **more}, forms)
-
-
-def write(app: App, state: State) -> str:
-    """Write the report of a trial and return its path; the same trial gives the same file."""
-    path = f"{app.root}/trials/{state.name}.md"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    files.replace(path, text(state, figures(app, state)).encode())
-    return path
