@@ -79,9 +79,9 @@ def visible(state: State, agent: str) -> list[Entry]:
 
 
 def blockers(state: State) -> list[m.Blocker]:
-    """Return the open blockers that everybody may see."""
+    """Return the open blockers that everybody may see; those of a page have no author."""
     sealed = state.sealed() or -1
-    return [one for one in state.blockers if one.open and one.tour != sealed]
+    return [one for one in state.blockers if one.open and (one.tour != sealed or not one.agent)]
 
 
 def needs(state: State, agent: str) -> list[str]:

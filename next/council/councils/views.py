@@ -76,8 +76,8 @@ def consensus(state: State) -> tuple[dict[str, Any], str]:
     tally, blockers = sight.tally(state), sight.blockers(state)
     names = {who: one.name or who for who, one in state.participants.items()}
     lines = words.told(state, tally, names)
-    lines += [f"blocker ({one.agent}): {one.text}" for one in blockers]
-    issues = {"blockingIssues": [f"{one.agent}: {one.text}" for one in blockers]}
+    lines += [f"blocker{f' ({one.agent})' * bool(one.agent)}: {one.text}" for one in blockers]
+    issues = {"blockingIssues": [f"{one.agent}: " * bool(one.agent) + one.text for one in blockers]}
     return {**fields(state, "name phase tour"), **tally.to_json(), **issues}, "\n".join(lines)
 
 

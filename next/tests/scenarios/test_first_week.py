@@ -72,3 +72,19 @@ def test_one_thing_is_shown_as_people_read_it(workspace: Make) -> None:
     done = w.run("say", "--to", "tea", "--stars", "4", "Good.")
     assert (done.returncode, "a rating has no text" in done.stderr) == (2, True)
     assert "it is not retried; the message has to be corrected" in w.run("explain", "E13").stdout
+
+
+def test_a_blocker_typed_on_the_page_has_no_author(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea?")
+    page = w.root / "memory/shared/council-active-conversation.md"
+    page.write_text(page.read_text().replace("blockers: none", "blockers: no kettle"))
+    w.run("status")
+    assert "- Identified blockers: 1\n  - no kettle\n" in page.read_text()
+    assert w.run("show", "--consensus").stdout.endswith("\nblocker: no kettle\n")
+    assert w.json("show", "--consensus")["blockingIssues"] == ["no kettle"]
+    for agent in ("ann", "ben"):
+        w.run("respond", "--as", agent, "Yes.")
+    assert "## Open blockers\n\n- no kettle\n" in w.run("context", "--as", "ann").stdout
+    w.run("stop", "--now")
+    assert "## Open blockers\n\n- no kettle\n" in w.run("show", "tea").stdout
