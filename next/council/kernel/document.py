@@ -259,7 +259,7 @@ class Document(Generic[S]):
             state, last = self._state.to_json(), self._lines[-1]
             if weight > 4 * len(self._seen.data if self._seen else codec.encoded(state)):
                 events = [{"type": "adopted", "state": state}]
-                self._journal.begin(last.copy(op="", via=SEGMENT, events=events, was=""))
+                self._journal.append(last.copy(op="", via=SEGMENT, events=events, was=""))
 
     def _publish(self) -> bool:
         """Publish the page; return False if the live file has to be looked at again."""

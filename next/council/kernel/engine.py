@@ -6,7 +6,8 @@ the files of a machine, its own included, by being fetched: whatever dies in bet
 command fetches the rest, and what reads files knows nothing of other machines.
 
 An append names the digest of the line before. Writers take turns by a lock inside their
-transaction, so rows become visible in the order of their numbers.
+transaction, so rows become visible in the order of their numbers. Where a row does not follow what
+a machine has (damage, a power cut, lines that were changed), the whole journal is fetched anew.
 """
 
 from __future__ import annotations
@@ -20,13 +21,10 @@ import time
 from council.kernel import codec, files
 from council.kernel.errors import Away, Conflict, Invalid, Refusal
 from council.kernel.ids import digest
-from council.kernel.journal import Event, Journal, Line, Moved, row_of
+from council.kernel.journal import SEGMENT, Journal, Line, Moved, line_of, row_of
 from council.kernel.lock import Lock
 from council.kernel.postgres import Server
-from council.kernel.record import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from council.kernel.record import Any
 
 Row = tuple[str, str, str, bytes]  # place, kind, head (a digest, "" for none), data
 BATCH = 64  # rows that are fetched at once, each of up to a text's size
@@ -35,7 +33,8 @@ _INSERT = """INSERT INTO council.log (seq, place, kind, head, data, machine)
 _NEWS = """SELECT seq, place, kind, head, data FROM council.log
     WHERE seq >= %s ORDER BY seq LIMIT %s"""
 _HEAD = "SELECT head FROM council.log WHERE place = %s ORDER BY seq DESC LIMIT 1"
-_PARTED = "restore a newer backup of the database, or continue alone: council engine leave"
+_LINES = """SELECT data FROM council.log
+    WHERE place = %s AND kind = 'line' AND data <> '' ORDER BY seq"""
 _STATE = "/memory/shared/.council"
 _OF_A_MACHINE = ("memory/shared/.council/runs/", "memory/agents/")
 _ENGINES: dict[tuple[Any, ...], Engine] = {}  # by process, too: a fork connects anew
@@ -72,7 +71,7 @@ class Engine:
 
     # Receiving
 
-    def at(self) -> tuple[int, str]:
+    def _at(self) -> tuple[int, str]:
         """Return number and head of the row that the files are at; (0, "") begins anew."""
         found = files.read(f"{self.state}/engine.at")
         number, _, head = (found[0] if found else b"").decode("utf-8", "replace").partition(" ")
@@ -85,68 +84,61 @@ class Engine:
             Conflict: The database is not the one that the files are a copy of (`engine-parted`).
         """
         while True:
-            at, head = self.at()
+            at, head = self._at()
             rows = self.server.ask(_NEWS, at, BATCH)
             if at and (not rows or rows[0][0] != at or rows[0][3] != head):
                 what = f"{self.server.name} lacks what this machine has received from it"
-                raise Conflict("engine-parted", what, _PARTED)
+                hint = "restore a newer backup of the database, or continue alone"
+                raise Conflict("engine-parted", what, f"{hint}: council engine leave")
             if not rows[bool(at) :]:
                 return
             with Lock(f"{self.state}/engine.lock"):
                 self._receive(rows)
 
     def _receive(self, rows: list[Any]) -> None:
-        at, journals = self.at()[0], dict[str, Journal]()
+        at, journals, anew = self._at()[0], dict[str, Journal](), set[str]()
         for seq, place, kind, head, data in rows:
             if seq != at + 1:
                 continue  # another process has received it
             if ".." in place.split("/"):
                 raise Invalid("bad-place", f"{self.server.name} names a file {place[:80]!r}")
             path = f"{self._root}{place}" if place[0] == "/" else f"{self.state}/{place}"
-            if kind == "line" and not data:  # its document was erased since
-                shutil.rmtree(path, ignore_errors=True)
-                journals.pop(path, None)
-            elif kind == "line":
-                if not self._receive_line(journals, path, data, head, seq):
-                    self.again(path)
-                    return
-            elif kind == "file":
+            if kind == "file":
                 self._receive_file(place, path, head, data.decode())
-            elif kind == "closed":
-                journals = {}
-                self._close(path, **codec.loads(data))
-            elif kind == "redacted":
-                query = "SELECT head, data FROM council.log WHERE head = ANY(%s) AND kind = 'line'"
-                Journal(path).rewrite(dict(self.server.ask(query, codec.loads(data))))
-            elif kind == "gone" and os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)
-            elif kind == "gone":
+            elif place[0] == "/":
                 files.remove(path)
+            elif kind == "closed":
+                self._close(path, **codec.loads(data))
+                self._whole(place)
+            elif kind == "gone" and not self._whole(place):
+                shutil.rmtree(path, ignore_errors=True)
+            elif place not in anew and not (
+                kind == "line" and _follows(journals.setdefault(place, Journal(path)), path, data)
+            ):
+                anew.add(place)
+                self._whole(place)
             at = seq
             files.replace(f"{self.state}/engine.at", f"{seq} {head}".encode(), 0o600)
 
-    def again(self, path: str = "") -> None:
-        """Have all rows received again; put a folder aside whose journal does not fit them."""
-        if path:
-            _put_aside(self.state, path)
-        files.remove(f"{self.state}/engine.at")
+    def mend(self, place: str) -> None:
+        """Bring the files up to date, also those of a journal that is not what was received.
 
-    def _receive_line(
-        self, journals: dict[str, Journal], path: str, data: bytes, head: str, seq: int
-    ) -> bool:
-        """Add a line to its journal; False where that is damaged."""
-        os.makedirs(path, exist_ok=True)
-        try:
-            if path not in journals:
-                journals[path] = Journal(path)
-                journals[path].read()
-            if journals[path].receive(data, head):
-                return True
-        except Invalid:
-            return False
-        query = "SELECT coalesce(max(seq), 0) FROM council.log WHERE head = %s"
-        last = journals[path].last  # after a power cut rows are received again
-        return bool(last and self.server.ask(query, last)[0][0] >= seq)
+        A journal that the database does not have is put aside: the database counts.
+        """
+        self.fetch()
+        with Lock(f"{self.state}/engine.lock"):
+            is_known = self._whole(place)
+        self.fetch()  # it may have been closed since
+        if not is_known and Journal(f"{self.state}/{place}").is_begun():
+            _put_aside(self.state, f"{self.state}/{place}")
+
+    def _whole(self, place: str) -> bool:
+        """Make a journal what the database has of it; return False where that is nothing."""
+        rows = [data for (data,) in self.server.ask(_LINES, place)]
+        if rows:
+            os.makedirs(f"{self.state}/{place}", exist_ok=True)
+            Journal(f"{self.state}/{place}").restore(rows)
+        return bool(rows)
 
     def _receive_file(self, place: str, path: str, head: str, before: str) -> None:
         query = "SELECT data FROM council.files WHERE place = %s AND digest = %s"
@@ -157,47 +149,48 @@ class Engine:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if own != before:  # it was changed here by hand
             _put_aside(self.state, path)
-        files.fill(f"{self.state}/engine.new", rows[0][0], 0o644, durable=True)
-        os.rename(f"{self.state}/engine.new", path)
-        files.sync_folder(os.path.dirname(path))
+        files.write(f"{self.state}/engine.new", path, rows[0][0], 0o644)
 
-    def _close(self, folder: str, to: str, page: str, last: str) -> None:
-        """Move a folder as its document was closed; a page with other words is kept in it."""
-        journal, target, page = (
-            Journal(folder),
-            f"{self.state}/{to}",
-            page and f"{self._root}/{page}",
-        )
-        if (lines := journal.read()) and journal.last != last:
-            return  # its name was given anew
-        if os.path.isdir(target):  # it was moved before
-            shutil.rmtree(folder, ignore_errors=True)
+    def _close(self, target: str, place: str, page: str, first: str) -> None:
+        """Move a folder as its document was closed; a page with other words is kept in it.
+
+        Nothing happens if its name was given anew: the first line is another one.
+        """
+        folder = f"{self.state}/{place}"
+        journal, page = Journal(folder), page and f"{self._root}/{page}"
+        try:
+            own = next(journal.raws(), ("",))[0]
+        except Invalid:
+            own = first  # damaged: the whole of it is fetched anew
+        if own != first:
             return
         seen = files.read(page) if page else None
-        if seen and lines and not journal.find("page", digest(seen[0])):  # not made by us
+        if seen and not journal.find("page", digest(seen[0])):  # not made by us
             os.makedirs(f"{folder}/conflicts", exist_ok=True)
             os.rename(page, f"{folder}/conflicts/{digest(seen[0])[:16]}.md")
         elif seen:
             files.remove(page)
-        if lines:  # or it was erased since
-            journal.move(target, "")
+        shutil.rmtree(target, ignore_errors=True)  # made of rows that came before this one
+        journal.move(target, "")
 
     # Sending
 
-    def commit(self, place: str, last: str, *rows: Row) -> None:
-        """Add rows where the last line of a place has the digest `last`.
+    def commit(self, place: str, last: str, row: Row, changes: Any = ()) -> None:
+        """Add a row, and make changes (statement and values), if a place ends with `last`.
 
         Raises:
-            Moved: It has not.
+            Moved: The newest line of the place has another digest.
         """
 
         def act(cursor: Any, again: bool) -> None:
             found = cursor.execute(_HEAD, (place,)).fetchone()
             if (found[0] if found else "") == last:
-                cursor.executemany(_INSERT, [(*row, self.machine) for row in rows])
+                for change in changes:
+                    cursor.execute(*change)
+                cursor.execute(_INSERT, (*row, self.machine))
                 return
-            query = "SELECT 1 FROM council.log WHERE place = %s AND head = %s"
-            if not again or not cursor.execute(query, rows[-1][::2]).fetchone():
+            query = "SELECT 1 FROM council.log WHERE place = %s AND kind = %s AND head = %s"
+            if not again or not cursor.execute(query, row[:3]).fetchone():
                 raise Moved
 
         self.server.write(act)
@@ -216,10 +209,11 @@ class Engine:
             before = found[0] if found else ""
             if before == new:
                 return True if again else None
+            same = "DELETE FROM council.files WHERE place = %s AND digest"
             if before and not replace:
-                cursor.execute("DELETE FROM council.files WHERE place = %s AND digest = %s", own)
+                cursor.execute(f"{same} = %s", own)
                 return False
-            cursor.execute("DELETE FROM council.files WHERE place = %s AND digest <> %s", own)
+            cursor.execute(f"{same} <> %s", own)
             cursor.execute(_INSERT, (place, "file", new, before.encode(), self.machine))
             return True
 
@@ -229,21 +223,33 @@ class Engine:
 
     def erase(self, paths: list[str]) -> None:
         """See `shared.erase`; their words leave the database, too."""
-        below, heads = "memory/shared/.council/", list[str]()
+        below = "memory/shared/.council/"
         shown = [path for path in paths if not path.startswith(_OF_A_MACHINE)]
         places = [p.removeprefix(below) if p.startswith(below) else f"/{p}" for p in shown]
-        for path in shown:
-            heads += [head for head, _ in Journal(f"{self._root}/{path}").raws()]
 
         def act(cursor: Any, _: bool) -> None:
-            query = "UPDATE council.log SET data = '' WHERE kind = 'line' AND head = ANY(%s)"
-            cursor.execute(query, (heads,))
-            for place in places:
-                cursor.execute("DELETE FROM council.files WHERE place = %s", (place,))
-                cursor.execute(_INSERT, (place, "gone", "", b"", self.machine))
+            query = "UPDATE council.log SET data = '' WHERE kind = 'line' AND place = ANY(%s)"
+            cursor.execute(query, (places,))
+            cursor.execute("DELETE FROM council.files WHERE place = ANY(%s)", (places,))
+            cursor.executemany(_INSERT, [(one, "gone", "", b"", self.machine) for one in places])
 
         self.server.write(act)
         self.fetch()
+
+
+def _follows(journal: Journal, folder: str, data: bytes) -> bool:
+    """Add a line to a copy; return False where it does not follow what is there."""
+    try:
+        line = line_of(data)
+        if not journal.last:
+            journal.read()
+    except Invalid:
+        return False
+    if line.prev != journal.last:
+        return False
+    os.makedirs(folder, exist_ok=True)
+    journal.append(line, data)
+    return True
 
 
 class SharedJournal(Journal):
@@ -252,7 +258,6 @@ class SharedJournal(Journal):
     def __init__(self, engine: Engine, place: str) -> None:
         super().__init__(f"{engine.state}/{place}")
         self._engine, self._place = engine, place
-        self._refused = ["", ""]  # what was the last line when the database knew another one
 
     def fetch(self) -> None:
         """Fetch what other machines recorded, if the server is available."""
@@ -269,62 +274,38 @@ class SharedJournal(Journal):
         try:
             return super().read(upto)
         except Invalid:  # damage, but the database has it whole
-            self._engine.fetch()
-            self._engine.again(self._folder)
-            self._engine.fetch()
+            self._engine.mend(self._place)
             return super().read(upto)
 
-    def append(self, line: Line) -> None:
+    def append(self, line: Line, data: bytes = b"") -> None:
         line.prev = self.last
-        self._commit(row_of(line))
-        self._count += 1
-
-    def begin(self, line: Line) -> None:
-        line.prev = self.last
-        self._commit(row_of(line))
-        self.weight = 0
+        data = row_of(line)
+        head = digest(data[:-1])
+        self._commit((self._place, "line", head, data))
+        self.last, self.weight = head, 0 if line.via == SEGMENT else self.weight + len(data)
 
     def sync(self) -> None:
         """Do nothing: what was fetched is durable elsewhere."""
 
-    def _commit(self, data: bytes) -> None:
-        head = digest(data[:-1])
-        self._send((self._place, "line", head, data))
-        self.last, self.weight = head, self.weight + len(data)
-
-    def _send(self, *rows: Row) -> None:
-        try:
-            self._engine.commit(self._place, self.last, *rows)
-        except Moved:
-            *_, before, refused = self._refused  # what was fetched since did not change that
-            if before == refused == f"{self.last}.":
-                what = f"{self._folder} and the database have different histories"
-                raise Conflict("engine-parted", what, _PARTED) from None
-            if refused == f"{self.last}.":
-                self._engine.again()
-            self._refused.append(f"{self.last}.")
-            raise
-        self.fetch()
-
     def move(self, folder: str, page: str) -> None:
         state, root = f"{self._engine.state}/", self._engine.state.removesuffix(_STATE)
-        to, data = folder.removeprefix(state), {"page": page.removeprefix(f"{root}/")}
-        row = codec.encoded({"to": to, **data, "last": self.last})
-        self._send((self._place, "closed", "", row), (to, "begun", self.last, b""))
+        to, facts = folder.removeprefix(state), {"place": self._place}
+        facts |= {"page": page.removeprefix(f"{root}/"), "first": next(self.raws())[0]}
+        moves = "UPDATE council.log SET place = %s WHERE place = %s", (to, self._place)
+        self._commit((to, "closed", self.last, codec.encoded(facts)), [moves])
 
-    def redact(self, select: Callable[[Event], Event | None]) -> int:
-        changed = self.redacted(select)
+    def _replace(self, changed: dict[str, bytes]) -> None:
+        query = "UPDATE council.log SET data = %s WHERE head = %s AND kind = 'line'"
+        rows = [(query, (row, head)) for head, row in changed.items()]
+        self._commit((self._place, "redacted", self.last, b"redacted"), rows)
 
-        def act(cursor: Any, _: bool) -> None:
-            query = "UPDATE council.log SET data = %s WHERE head = %s AND kind = 'line'"
-            cursor.executemany(query, [(row, head) for head, row in changed.items()])
-            row = (self._place, "redacted", self.last, codec.encoded([*changed]))
-            cursor.execute(_INSERT, (*row, self._engine.machine))
-
-        if changed:
-            self._engine.server.write(act)
-            self._engine.fetch()
-        return len(changed)
+    def _commit(self, row: Row, changes: Any = ()) -> None:
+        try:
+            self._engine.commit(self._place, self.last, row, changes)
+        except Moved:
+            self._engine.mend(self._place)
+            raise
+        self._engine.fetch()
 
 
 # Taking part
@@ -345,11 +326,11 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
     os.makedirs(state, exist_ok=True)
     files.replace(f"{state}/engine", codec.encoded(facts), 0o600)  # commands are refused now
     try:
-        facts["machine"], at = _entered(state, server, begins)
+        facts["machine"] = _entered(state, server, begins)
     except BaseException:
         files.remove(f"{state}/engine")
         raise
-    files.replace(f"{state}/engine.at", at.encode(), 0o600)
+    files.remove(f"{state}/engine.at")
     engine = Engine(state, server, facts["machine"])
     engine.fetch()
     root = state.removesuffix(_STATE)
@@ -361,35 +342,33 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
     return engine
 
 
-def _entered(state: str, server: Server, begins: bool) -> tuple[int, str]:
-    """Enter this machine and, if it begins, all lines that are here; return number and `at`."""
+def _entered(state: str, server: Server, begins: bool) -> int:
+    """Enter this machine and, if it begins, all lines that are here; return its number."""
     rows, heads = list[Row](), dict[str, str]()
     for path in sorted(glob.glob("**/journal.jsonl", root_dir=state, recursive=True)):
         place = os.path.dirname(path)
         if place.startswith("conflicts/"):
-            continue  # see `again`
+            continue  # it was put aside
         with Lock(f"{state}/{place}/lock"):  # who is at work is waited for
             for head, raw in Journal(f"{state}/{place}").raws():
                 heads[place] = head
                 rows.append((place, "line", head, raw))
 
-    def act(cursor: Any, _: bool) -> tuple[int, str]:
+    def act(cursor: Any, _: bool) -> int:
         query = "INSERT INTO council.machines (name) VALUES (%s) RETURNING number"
-        number = cursor.execute(query, (socket.gethostname(),)).fetchone()[0]
-        if begins:
-            cursor.executemany(_INSERT, [(*row, number) for row in rows])
-            return number, f"{len(rows)} {rows[-1][2]}" if rows else ""
+        number = int(cursor.execute(query, (socket.gethostname(),)).fetchone()[0])
+        cursor.executemany(_INSERT, [(*row, number) for row in rows if begins])
         for place, head in heads.items():
             query = "SELECT 1 FROM council.log WHERE head = %s"
             if place != "registry" and not cursor.execute(query, (head,)).fetchone():
                 what = f"this workspace has {place}, which {server.name} does not know"
                 raise Conflict("engine-parted", what, "join from a folder without conversations")
-        return number, ""
+        return number
 
-    done: tuple[int, str] = server.write(act)
+    number: int = server.write(act)
     if not begins and os.path.isdir(f"{state}/registry"):
         _put_aside(state, f"{state}/registry")
-    return done
+    return number
 
 
 def _put_aside(state: str, path: str) -> None:

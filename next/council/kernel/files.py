@@ -169,9 +169,9 @@ def fill(path: str, data: bytes, mode: int, durable: bool, like: Seen | None = N
         os.close(descriptor)
 
 
-def write(new: str, path: str, data: bytes) -> None:
-    """Write a private file durably, by way of `new`: the old bytes or the new ones, no part."""
-    fill(new, data, 0o600, durable=True)
+def write(new: str, path: str, data: bytes, mode: int = 0o600) -> None:
+    """Write a file durably, by way of `new`: the old bytes or the new ones, no part."""
+    fill(new, data, mode, durable=True)
     os.rename(new, path)
     sync_folder(os.path.dirname(path))
 

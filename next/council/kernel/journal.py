@@ -112,39 +112,28 @@ class Journal:
             lines += [line for line in more if line.via != SEGMENT or not lines]
         return lines
 
-    def append(self, line: Line) -> None:
-        """Add a line durably and set its `prev`. The caller has the lock and has read.
+    def append(self, line: Line, data: bytes = b"") -> None:
+        """Add a line durably, with its `prev`; one that begins a segment is the first of a file.
+
+        The caller has the lock and has read. `data`: the bytes of a line that counts already.
 
         Raises:
             Moved: Another line was added meanwhile.
             OSError: The line was not added.
         """
-        line.prev = self.last
-        data = row_of(line)
-        self._add(data, digest(data[:-1]))
+        if not data:
+            line.prev = self.last
+            data = row_of(line)
+        if line.via == SEGMENT:
+            self.sync()
+            self._path = f"{self._folder}/journal-{line.rev}.jsonl"
+            files.write(f"{self._folder}/segment.new", self._path, data)
+            self._end, self.weight, self._count = len(data), 0, 1
+        else:
+            self._add(data)
+        self.last = line.was or digest(data[:-1])
 
-    def begin(self, line: Line) -> None:
-        """Begin a segment with a line that repeats the last revision and has the whole state."""
-        self.sync()
-        line.prev = self.last
-        data = row_of(line)
-        self._begin(line.rev, data, digest(data[:-1]))
-
-    def receive(self, data: bytes, last: str) -> bool:
-        """Add a line that counts already, as bytes; return False where it does not follow.
-
-        `last` is the digest that the next line names. The caller has read.
-        """
-        line = line_of(data[:-1])
-        if last != self.last and line.prev != self.last:
-            return False
-        if last != self.last and line.via == SEGMENT:
-            self._begin(line.rev, data, last)
-        elif last != self.last:
-            self._add(data, last)
-        return True
-
-    def _add(self, data: bytes, last: str) -> None:
+    def _add(self, data: bytes) -> None:
         if self._returns:  # a tool changed the line ends; what was read is written again
             files.write(f"{self._folder}/segment.new", self._path, _lines_of(self._path))
             self._returns = False
@@ -163,15 +152,9 @@ class Journal:
                 raise
         finally:
             os.close(descriptor)
-        self._end, self.last = self._end + len(data), last
-        self.weight, self._count = self.weight + len(data), self._count + 1
+        self._end, self.weight = self._end + len(data), self.weight + len(data)
+        self._count += 1
         self._sync_names()
-
-    def _begin(self, rev: int, data: bytes, last: str) -> None:
-        path = f"{self._folder}/journal-{rev}.jsonl"
-        files.write(f"{self._folder}/segment.new", path, data)
-        self._path, self._end, self.last = path, len(data), last
-        self.weight, self._count = 0, 1
 
     def move(self, folder: str, page: str) -> None:  # noqa: ARG002 - other machines have one
         """Move the document's folder: it is closed. `page` was the path of its page."""
@@ -205,13 +188,7 @@ class Journal:
         return None
 
     def redact(self, select: Callable[[Event], Event | None]) -> int:
-        """Replace events by what `select` returns, if not None; return how many lines changed."""
-        changed = self.redacted(select)
-        self.rewrite(changed)
-        return len(changed)
-
-    def redacted(self, select: Callable[[Event], Event | None]) -> dict[str, bytes]:
-        """Return the lines that a redaction changes, by their digests, as they are then.
+        """Replace events by what `select` returns, if not None; return how many lines changed.
 
         A line keeps, as `was`, the digest that the next one names.
         """
@@ -222,24 +199,31 @@ class Journal:
             if events != line.events:
                 line.was, line.events = first, events
                 changed[first] = row_of(line)
-        return changed
+        if changed:
+            self._replace(changed)
+        return len(changed)
 
-    def rewrite(self, changed: dict[str, bytes]) -> None:
+    def _replace(self, changed: dict[str, bytes]) -> None:
         """Replace lines, named by the digests that they had first."""
-        for path in self.segments() if changed else []:
-            rows = [changed.get(first, raw) for first, raw in _raws(path)]
-            if b"".join(rows) != _lines_of(path):
-                files.write(f"{self._folder}/segment.new", path, b"".join(rows))
+        self.restore([changed.get(first, raw) for first, raw in self.raws()])
+
+    def restore(self, rows: list[bytes]) -> None:
+        """Make the files of what all lines are, oldest first."""
+        made: dict[str, bytearray] = {}
+        path = f"{self._folder}/journal.jsonl"
+        for row in rows:
+            if made and (line := line_of(row)).via == SEGMENT:
+                path = f"{self._folder}/journal-{line.rev}.jsonl"
+            made.setdefault(path, bytearray()).extend(row)
+        for path, data in made.items():
+            if data != _lines_of(path):
+                files.write(f"{self._folder}/segment.new", path, bytes(data))
 
     def raws(self) -> Iterator[tuple[str, bytes]]:
         """Yield the digest that each line of all segments had first, and its bytes."""
         for path in self.segments():
-            yield from _raws(path)
-
-
-def _raws(path: str) -> Iterator[tuple[str, bytes]]:
-    for raw in _lines_of(path).splitlines(keepends=True):
-        yield line_of(raw).was or digest(raw[:-1]), raw
+            for raw in _lines_of(path).splitlines(keepends=True):
+                yield line_of(raw).was or digest(raw[:-1]), raw
 
 
 def row_of(line: Line) -> bytes:

@@ -70,34 +70,6 @@ def test_what_is_decided_and_due_is_one_revision(tmp_path):
     assert len(one.history()) == 3
 
 
-@pytest.mark.parametrize("segment", [1 << 20, 300])
-def test_a_key_counts_once(tmp_path, segment):
-    one = opened(tmp_path)
-    one.segment = segment
-    first = one.change(note("first"), by="x", at=AT, op='key "1"')
-    for n in range(5):
-        one.change(note(f"note {n}"), by="x", at=AT)
-    again = document(tmp_path).change(note("first"), by="x", at=AT, op='key "1"')
-    assert (again.rev, again.repeated, again.events) == (first.rev, True, first.events)
-    assert again.state.notes.count("first") == 1
-
-
-def test_segments_say_the_same(tmp_path):
-    one = opened(tmp_path)
-    one.segment = 300
-    states = [one.peek()]
-    for n in range(12):
-        states.append(one.change(note(f"note {n}"), by="x", at=AT).state)
-    names = [n for n in os.listdir(one.folder) if n.startswith("journal")]
-    assert len(names) == 2
-    assert [line.rev for line in one.history()] == list(range(1, 14))
-    assert one._folded(one.history())[0] == one.peek() == document(tmp_path).read()
-    for rev, state in enumerate(states, 1):
-        assert one.peek(rev) == state
-    with pytest.raises(NotFound):
-        one.peek(14)
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -138,35 +110,6 @@ def test_a_page_of_no_known_revision_is_kept_aside(tmp_path, text):
         assert [os.path.exists(f"{one.folder}/conflicts/{n}") for n in state.kept_aside] == [True]
     assert [event["type"] for event in one.history()[-1].events] == ["kept"]
     assert len(one.history()) == 2
-
-
-def test_a_stale_page_brings_what_is_new(tmp_path):
-    one = opened(tmp_path)
-    stale = page(tmp_path)
-    noted(tmp_path, "later")
-    (tmp_path / "d.md").write_text(stale + "\nmine\n")
-    assert one.read().notes == ["later", "mine"]
-    line = one.history()[-1]
-    assert (line.by, line.via, line.op) == (
-        "external",
-        "edit",
-        "edit:" + digest(stale + "\nmine\n"),
-    )
-    (tmp_path / "d.md").write_text(stale + "\nmine\n")
-    assert one.read().notes == ["later", "mine"] and len(one.history()) == 3
-    (tmp_path / "d.md").write_text(stale)  # a copy of an old page says nothing new
-    one.read()
-    assert len(one.history()) == 3 and page(tmp_path) == toy.render(one.peek())
-
-
-def test_a_stale_page_of_an_older_segment(tmp_path):
-    one = opened(tmp_path)
-    one.segment = 300
-    stale = page(tmp_path)
-    for n in range(8):
-        one.change(note(f"note {n}"), by="x", at=AT)
-    (tmp_path / "d.md").write_text(stale + "\nmine\n")
-    assert one.read().notes == [*[f"note {n}" for n in range(8)], "mine"]
 
 
 def test_words_written_to_a_page_that_was_put_aside(tmp_path):
@@ -311,35 +254,6 @@ def test_a_page_keeps_its_mode(tmp_path):
     assert os.stat(tmp_path / "d.md").st_mode & 0o777 == 0o664
     folder = tmp_path / ".council/conversations/d"
     assert os.stat(folder / "journal.jsonl").st_mode & 0o777 == 0o600
-
-
-def test_words_are_redacted(tmp_path):
-    one = opened(tmp_path)
-    one.segment = 300
-    for n in range(5):
-        one.change(note(f"secret {n}"), by="x", at=AT)
-    one.change(toy.answer("ann", "secret"), by="ann", at=AT)
-    stale = page(tmp_path)
-
-    def select(event):
-        if event["type"] == "noted":
-            return {**event, "lines": ["(removed)"]}
-        if event["type"] == "adopted":
-            notes = ["(removed)" for _ in event["state"]["notes"]]
-            return {**event, "state": {**event["state"], "notes": notes}}
-        return None
-
-    assert one.redact(select) > 5
-    state = document(tmp_path).read()
-    assert state.notes == ["(removed)"] * 5 and "secret 1" not in page(tmp_path)
-    assert [e["text"] for e in state.entries] == ["secret"]
-    for path in (tmp_path / ".council/conversations/d").iterdir():
-        assert "secret 1" not in path.read_text()
-    assert [line.rev for line in one.history()] == list(range(1, 9))
-    assert len([line for line in one.history() if line.was]) == 5
-    (tmp_path / "d.md").write_text(stale)
-    assert document(tmp_path).read().notes == ["(removed)"] * 5
-    assert one.redact(select) == 0
 
 
 def test_texts_without_utf8_and_with_marks(tmp_path):

@@ -12,6 +12,7 @@ from council.archive import artifacts, minutes
 from council.kernel import shared
 from council.kernel.document import Document
 from council.kernel.errors import Conflict, NotFound, Refusal, Refused
+from council.kernel.ids import digest
 from tests.kernel import toy
 
 AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
@@ -90,14 +91,6 @@ def test_what_one_machine_says_all_have(machines):
         machines.document(1).peek(4)
 
 
-def test_a_key_counts_once_on_all_machines(machines):
-    machines.opened("ann")
-    first = machines.change(0, note("once"), op="k")
-    again = machines.change(1, note("twice"), op="k")
-    assert (again.repeated, again.rev, again.events) == (True, first.rev, first.events)
-    assert machines.both().notes == ["once"]
-
-
 def test_a_decision_that_was_overtaken_is_made_again(machines):
     machines.opened("ann", "bob")
     asked = []
@@ -115,29 +108,35 @@ def test_a_decision_that_was_overtaken_is_made_again(machines):
         machines.opened("eve", ident="id2", at=1)
 
 
-def test_what_is_typed_on_any_machine_is_taken_in(machines):
+def test_what_is_typed_on_any_machine_is_taken_in_once(machines):
     machines.opened("ann", "bob")
     machines.document(1).read()
     stale = machines.page(1)
     machines.change(0, toy.answer("ann", "yes"))
-    path = f"{machines.roots[1]}/memory/shared/d.md"
-    text = stale.replace("<!--council:notes-->", "<!--council:notes-->\n\ntyped by hand")
-    with open(path, "w") as file:
-        file.write(text)
-    assert machines.document(1).read().notes == ["typed by hand"]
-    state = machines.both()
-    assert [entry["text"] for entry in state.entries] == ["yes"]
+    for more in ("\nmine\n", "\nmine\n", ""):  # a copy of an old page says nothing new
+        with open(f"{machines.roots[1]}/memory/shared/d.md", "w") as file:
+            file.write(stale + more)
+        assert machines.document(1).read().notes == ["mine"]
+    assert [entry["text"] for entry in machines.both().entries] == ["yes"]
+    last = machines.document(0).history()[2:]
+    facts = ("external", "edit", "edit:" + digest(stale + "\nmine\n"))
+    assert [(line.by, line.via, line.op) for line in last] == [facts]
 
 
-def test_segments_are_the_same_everywhere(machines, monkeypatch):
+def test_segments_are_the_same_everywhere_and_a_key_counts_once(machines, monkeypatch):
     monkeypatch.setattr(Document, "segment", 1500)
     machines.opened("ann")
-    for n in range(40):
-        machines.change(n % 2, draft(f"{n}"))
-    assert machines.both().drafts == {"ann": "39"}
+    first = machines.change(1, note("once"), op='key "1"')
+    states = [machines.change(n % 2, draft(f"{n}")).state for n in range(40)]
+    assert machines.both() == states[-1]
     assert len(machines.journals(1)) > 2
-    assert [line.rev for line in machines.document(1).history()] == list(range(1, 42))
-    assert machines.change(1, note("x"), op="late").rev == 42
+    one = machines.document(1)
+    assert [line.rev for line in one.history()] == list(range(1, 43))
+    assert one._folded(one.history())[0] == states[-1]
+    assert [one.peek(rev) for rev in range(3, 43)] == states
+    again = machines.change(0, note("twice"), op='key "1"')
+    assert (again.repeated, again.rev, again.events) == (True, first.rev, first.events)
+    assert machines.both().notes == ["once"]
 
 
 @pytest.mark.slow
@@ -179,23 +178,35 @@ def test_a_document_is_closed_everywhere_and_its_name_is_free(machines):
     assert machines.both("closed/id1").people == {"ann": toy.WAITING}
 
 
-def test_words_that_are_taken_out_are_gone_everywhere(machines):
+def test_words_that_are_taken_out_are_gone_everywhere(machines, monkeypatch):
+    monkeypatch.setattr(Document, "segment", 300)
     machines.opened("ann", "bob")
-    machines.change(0, toy.answer("ann", "harmless"))
-    machines.change(1, toy.answer("bob", "sekretword"))
+    for n in range(5):
+        machines.change(n % 2, note(f"secret {n}"))
+    machines.change(0, toy.answer("ann", "yes"))
     machines.both()
+    stale = machines.page(1)
 
     def select(event):
-        return {**event, "text": ""} if event.get("text") == "sekretword" else None
+        if event["type"] == "noted":
+            return {**event, "lines": ["(removed)"]}
+        if event["type"] == "adopted":
+            notes = ["(removed)" for _ in event["state"]["notes"]]
+            return {**event, "state": {**event["state"], "notes": notes}}
+        return None
 
-    assert machines.document(1).redact(select) == 1
-    machines.change(0, note("after"))
-    assert machines.both().notes == ["after"]
+    assert machines.document(1).redact(select) > 5
+    assert machines.change(0, toy.answer("bob", "no")).state.notes == ["(removed)"] * 5
+    machines.both()
     for state in machines.states:
         for folder, _, names in os.walk(os.path.dirname(state)):
             for name in names:
                 with open(f"{folder}/{name}", "rb") as file:
-                    assert b"sekretword" not in file.read(), name
+                    assert b"secret" not in file.read(), name
+    with open(f"{machines.roots[1]}/memory/shared/d.md", "w") as file:
+        file.write(stale)
+    assert machines.document(1).read().notes == ["(removed)"] * 5
+    assert machines.document(0).redact(select) == 0
 
 
 def test_files_reach_all_machines(machines):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-import subprocess
 
 import pytest
 from hypothesis import given
@@ -139,11 +138,6 @@ def test_a_line_written_by_hand(machine, when, runs):
     assert bool(schedule.clocks(root, env)) is runs
 
 
-def test_without_the_program_there_is_no_line(machine):
-    _here, root, env = machine
-    assert not list(schedule.clocks(root, {**env, "PATH": root}))
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -205,21 +199,3 @@ def test_agents_get_home_and_path_where_the_clock_gives_none(machine):
     assert bare["PATH"].startswith("/usr/bin:/bin:") and bare["PATH"].endswith("/only/here")
     mode = os.stat(keys.path_of(root, env)).st_mode
     assert stat.S_IMODE(mode) == 0o600
-
-
-@pytest.mark.skipif(
-    subprocess.run(["sh", "-c", "command -v systemd-analyze"], capture_output=True).returncode != 0,
-    reason="no systemd here",
-)
-def test_systemd_has_nothing_against_the_units(machine, tmp_path):
-    _, root, env = machine
-    made = schedule.schedule(App(root, env=env), systemd=True, every="25m")
-    paths = []
-    for path, unit in made["files"].items():
-        paths.append(str(tmp_path / os.path.basename(path)))
-        with open(paths[-1], "w") as file:
-            file.write(unit)
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--user", "--man=no", *paths], capture_output=True, text=True
-    )
-    assert keys.unit(root) not in done.stderr
