@@ -85,11 +85,10 @@ class Hint:
         One that was only met gets a row that never fits, by which `lacks` knows when it is gone.
         """
         self._new = {one: [one, "-", "-", "0"] for one in self._before} | self._new
+        if self._rows and self._new == self._rows:
+            return
         body = "\n".join([self._head, *map("\t".join, self._new.values())])
         try:
-            if self._rows and self._new == self._rows:
-                os.utime(self._path)  # its time says when the last heartbeat was
-                return
             files.replace(self._path, f"{body}\n{digest(body)}".encode(), 0o600)
         except OSError:
             return

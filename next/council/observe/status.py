@@ -181,17 +181,16 @@ def _resting(app: App, registry: Any) -> dict[str, str]:
     return {ident: rest.until for ident, rest in rests.items() if rest}
 
 
-def _rest_cure(app: App, registry: Any, ident: str) -> str:
-    """Return what to do about the failures for which an agent rests; mended, it rests no more."""
-    failing = registry.failing.get(ident)
-    return _cure(app, ident, failing.code) if failing else ""
-
-
 def _cure(app: App, ident: str, code: str) -> str:
-    """Return what to do about a failure of an agent's run."""
+    """Return what to do about a failure of an agent's run, "" for none."""
     from council.agents import programs  # late: the table of presets
 
-    return programs.cure(code, settings_of(app, ident)) or f"council explain {code}"
+    return code and (programs.cure(code, settings_of(app, ident)) or f"council explain {code}")
+
+
+def _rest_cure(app: App, registry: Any, ident: str) -> str:
+    """Return what to do about the failures for which an agent rests; mended, it rests no more."""
+    return _cure(app, ident, getattr(registry.failing.get(ident), "code", ""))
 
 
 def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[Problem]:

@@ -267,14 +267,10 @@ def test_the_hint_skips_what_did_not_change(tmp_path):
     assert os.stat(page).st_size == facts.st_size and not skips()
 
 
-def test_an_idle_heartbeat_leaves_its_time(tmp_path):
+def test_the_hint_knows_what_was_not_met(tmp_path):
     settled(tmp_path)
-    due = tmp_path / "memory/shared/.council/due"
-    os.utime(due, (1, 1))
     hint = Hint(str(tmp_path), AT)
     assert hint.lacks() and hint.skips(*WHERE) and not hint.lacks()
-    hint.save()
-    assert due.stat().st_mtime > 1
 
 
 def test_the_hint_forgets_what_changes_meanwhile(tmp_path):

@@ -94,12 +94,15 @@ def test_agents_skill_plugin_and_clock_are_added_once(host):
     entry = host.config()["plugins.entries.council"]
     assert entry["config"]["workspaces"] == [{"root": host.root}]
     assert entry["hooks"] == {"allowConversationAccess": True}
-    assert host.config()["job"] == openclaw.clock_argv(host.app())
+    argv = host.config()["job"]
+    beat = json.loads(argv[argv.index("--command-argv") + 1])
+    assert os.path.isabs(beat[0]) and beat[-2:] == ["--reply-token", "NO_REPLY"]
+    (told,) = schedule.schedule(host.app(), cron=True)["warnings"]
+    assert "integrate openclaw" in told
     assert [one["kind"] for one in host.app().clocks()] == ["openclaw"]
     assert openclaw.install(host.app())["steps"] == []
-    assert openclaw.remove(host.app())["steps"] == [
-        *("clock: removed", "plugin and skill: removed")
-    ]
+    steps = ["clock: removed", "plugin and skill: removed"]
+    assert openclaw.remove(host.app())["steps"] == steps
     assert host.config() == {}
     assert host.app().clocks() == []
     assert openclaw.remove(host.app())["outcome"] == "unchanged"
@@ -113,16 +116,6 @@ def test_other_workspaces_are_served_on(host):
     openclaw.remove(host.app())
     served = host.config()["plugins.entries.council"]["config"]["workspaces"]
     assert served == [{"root": other}]
-
-
-def test_the_clock_has_an_absolute_command_and_asks_no_model(host):
-    openclaw.install(host.app())
-    argv = openclaw.clock_argv(host.app())
-    beat = json.loads(argv[argv.index("--command-argv") + 1])
-    assert os.path.isabs(beat[0])
-    assert beat[-2:] == ["--reply-token", "NO_REPLY"]
-    (told,) = schedule.schedule(host.app(), cron=True)["warnings"]
-    assert "integrate openclaw" in told
 
 
 def test_an_agents_shell_asks_the_clock_or_says_whom_to_wake(host):
@@ -273,18 +266,13 @@ def test_shells_know_their_agent_and_only_those_of_a_run_its_token(plugin):
     key, folder = "agent:henry:council:c1", Path(plugin.root, "memory/shared/.council/openclaw")
     folder.mkdir(mode=0o700)
     note = folder / f"{digest(key)}.json"
-    note.write_text(
-        '{"COUNCIL_TOKEN": "t", "TRACEPARENT": "00", "LD_PRELOAD": "/x", "COUNCIL_TOUR": 1}'
-    )
+    given = {"COUNCIL_TOKEN": "t", "TRACEPARENT": "00", "LD_PRELOAD": "/x", "COUNCIL_TOUR": 1}
+    note.write_text(json.dumps(given))
     note.chmod(0o600)
     asks = [("hook", "resolve_exec_env", {"sessionKey": one}, {"agentId": "henry"}) for one in (
         key, f"{key}2", "agent:henry:main")]  # fmt: skip
-    stranger = (
-        "hook",
-        "resolve_exec_env",
-        {"sessionKey": "agent:x:main"},
-        {"agentId": "x/../henry"},
-    )
+    who = {"sessionKey": "agent:x:main"}, {"agentId": "x/../henry"}
+    stranger = ("hook", "resolve_exec_env", *who)
     of_run = {"COUNCIL_TOKEN": "t", "TRACEPARENT": "00"}
     place = {"COUNCIL_ROOT": plugin.root, "COUNCIL_AGENT": "henry"}
     assert plugin(*asks, stranger) == [of_run, place, place, None]
