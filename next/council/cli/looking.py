@@ -8,10 +8,10 @@ from council.app import App
 from council.cli import printing
 from council.cli.printing import Said
 from council.cli.values import Given
-from council.councils import service, views
 from council.kernel import codec, times
 from council.kernel.errors import Usage
 from council.kernel.record import TYPE_CHECKING, Any
+from council.observe import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,27 +59,15 @@ def show(app: App, given: Given) -> Said:
 
                     data["inbox"], text = inbox, f"{text}\ninbox:\n{letters(inbox)}"
                 return Said(data=data, text=text)
-        if kind := app.other(which):
-            state = kind.document(app, which).read()
-            data, text = kind.shown(app, which, state, given.last or 0)
-            return Said(data=data, text=text)
-    found = service.find(app, which, given.at or 0)
-    if given.consensus:
-        data, text = views.consensus(found)
-        return Said(data=data, text=text)
-    if given.format == "debate-session":
-        data = views.debate_session(found)
-        return Said(data=data, text=codec.dumps(data))
-    data = views.shown(found, given.last or 0)
-    if given.format == "json":
-        return Said(data=data, text=codec.dumps(data))
-    if given.section:  # of which there is one
+    form = "consensus" if given.consensus else given.format
+    data, text = named.show(app, which, form, given.at or 0, given.last or 0)
+    if given.section and "contributions" in data:  # of which there is one
         texts = [one["text"] for one in data["contributions"] if one["kind"] == "synthesis"]
         text = "\n\n".join(texts[-1:]) or "No synthesis."
         return Said(data={"section": given.section, "text": text}, text=text)
-    if given.last:
+    if given.last and form in ("", "md") and "contributions" in data:
         return Said(data=data, more={"said": data["contributions"]}, reply="said")
-    return Said(data=data, text=views.text(found, app.root))
+    return Said(data=data, text=text)
 
 
 def _label(key: str) -> str:

@@ -73,21 +73,14 @@ def say(app: App, given: Given) -> Said:
     """Tell the participants something as a person, or rate minutes."""
     by = service.person(app, given.as_)
     if given.stars in (None, ""):
+        from council.observe import named  # late: only here
+
         text = text_of(app, given.message, given.file)
-        kind = app.other(given.to if not given.name else "")
-        if kind and kind.name == "room":
-            from council.rooms import service as rooms  # late: as below
-
-            made = rooms.post(app, given.to, text, by, given.key)
-            return Said(data=made, text=f"{made['name']}: {made['outcome']}")
-        if _is_task(given.to):
-            from council.tasks import service as tasks  # late: as below
-
-            if taken := tasks.say(app, given.to, text, by):
-                words = f"{given.to}: recorded; understood: {taken['understood']}"
-                return Said(data=taken, text=words)
-        done = service.say(app, given.name, text, given.to, by, given.key)
-        return Said(data=done, more={done["outcome"]: True})
+        done = named.say(app, given.name, text, given.to, by, given.key)
+        if "conversationId" in done:
+            return Said(data=done, more={done["outcome"]: True})
+        heard = f"; understood: {done['understood']}" if "understood" in done else ""
+        return Said(data=done, text=f"{given.to}: {done['outcome']}{heard}")
     from council.archive import minutes  # late: only here
 
     if not (which := given.to or given.name or given.message):

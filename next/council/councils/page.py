@@ -69,7 +69,9 @@ def render(state: State) -> str:
         "converged": t["yes" if figures["hasConsensus"] else "no"],
         "blockers": len(raised) or t["none"],
         "actions": page.names(page.owing) or t["actions.none"],
-        "raised": [f"{page.name(one.agent)}: " * bool(one.agent) + one_line(one.text) for one in raised],
+        "raised": [
+            f"{page.name(one.agent)}: " * bool(one.agent) + one_line(one.text) for one in raised
+        ],
         "notes": as_typed("\n".join(state.notes)),
         "end": state_block(made, state.rev, state.mark),
     }  # fmt: skip

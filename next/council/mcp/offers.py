@@ -17,9 +17,9 @@ from council.councils import service, views
 from council.kernel import codec
 from council.kernel.errors import NotFound
 from council.kernel.record import Any
-from council.tasks import service as tasks
 
 MOST, SCHEME = 100, "council://"  # resources of a kind, values of an argument
+PROMPTS = ("turn", "vote", "synthesis")
 
 
 def listed(app: App, _: Any) -> dict[str, Any]:
@@ -28,9 +28,8 @@ def listed(app: App, _: Any) -> dict[str, Any]:
     rows = [("conversation", name, f"{name}, open") for name in app.conversations()]
     rows += [("minutes", one["conversation"], one["title"]) for one in past]
     rows += [("artifact", one, one[:12]) for one in kept]
-    keys = ("uri", "name", "title")
     made = [(f"{SCHEME}{kind}/{quote(name, safe='')}", name, title) for kind, name, title in rows]
-    return {"resources": [dict(zip(keys, row, strict=True)) for row in made]}
+    return {"resources": [dict(zip(("uri", "name", "title"), r, strict=True)) for r in made]}
 
 
 def read(app: App, params: Any) -> dict[str, Any]:
@@ -59,14 +58,10 @@ def read(app: App, params: Any) -> dict[str, Any]:
 def prompt(app: App, params: Any) -> dict[str, Any]:
     """Return a prompt as an agent would get it now."""
     given, kind = params.arguments or {}, params.name
-    agent, name = service.who(app, given.get("agent", "")), given.get("conversation", "")
-    if kind in ("orchestrator", "worker", "research"):
-        made = tasks.prompt(app, agent, kind)
-    elif kind in ("turn", "vote", "synthesis"):
-        made = service.context(app, app.find(name), agent, kind)
-    else:
-        raise NotFound("no-prompt", f"no prompt {kind[:40]!r}", "prompts/list")
-    content = {"type": "text", "text": made["prompt"]}
+    if kind not in PROMPTS:
+        raise NotFound("no-prompt", f"no prompt {kind[:40]!r}", f"there are {', '.join(PROMPTS)}")
+    agent, name = service.who(app, given.get("agent", "")), app.find(given.get("conversation", ""))
+    content = {"type": "text", "text": service.context(app, name, agent, kind)["prompt"]}
     return {"messages": [{"role": "user", "content": content}]}
 
 
@@ -79,10 +74,11 @@ def complete(app: App, params: Any) -> dict[str, Any]:
 
 
 def stamps(app: App) -> dict[str, Any]:
-    """Return what changes with an open conversation, by the address of its resource."""
+    """Return what changes with an open conversation, by the addresses of its resources."""
     made = {}
     for name in app.conversations():
         with suppress(OSError):  # it ends just now
             found = os.stat(app.page_of(name))
-            made[f"{SCHEME}conversation/{name}"] = (found.st_ino, found.st_mtime_ns, found.st_size)
+            for kind in ("conversation", "record"):
+                made[f"{SCHEME}{kind}/{name}"] = (found.st_ino, found.st_mtime_ns, found.st_size)
     return made

@@ -49,25 +49,28 @@ class Serving:
         self._schemas = {one["name"]: one["inputSchema"] for one in tools}
         self._bus, self._followed = InMemorySubscriptionBus(), dict[tuple[int, str], Any]()
         self._one_by_one = anyio.CapacityLimiter(1)
-        of: Made = {
-            "instructions": known["instructions"].format(who=agent or "a person", root=app.root),
-            "on_list_tools": _listing(types.ListToolsResult, tools=tools),
+        templates = {"resourceTemplates": known["templates"]}
+        answers: dict[str, tuple[type[types.Result], Callable[[App, Any], Made]]] = {
+            "list_tools": (types.ListToolsResult, lambda *_: {"tools": tools}),
+            "list_prompts": (types.ListPromptsResult, lambda *_: {"prompts": known["prompts"]}),
+            "list_resource_templates": (types.ListResourceTemplatesResult, lambda *_: templates),
+            "get_prompt": (types.GetPromptResult, offers.prompt),
+            "completion": (types.CompleteResult, offers.complete),
+            "list_resources": (types.ListResourcesResult, offers.listed),
+            "read_resource": (types.ReadResourceResult, offers.read),
+        }
+        handlers: Made = {f"on_{name}": self._asking(*one) for name, one in answers.items()}
+        handlers |= {
             "on_call_tool": self._tool,
-            "on_list_prompts": _listing(types.ListPromptsResult, prompts=known["prompts"]),
-            "on_get_prompt": self._asking(types.GetPromptResult, offers.prompt),
-            "on_completion": self._asking(types.CompleteResult, offers.complete),
-            "on_list_resources": self._asking(types.ListResourcesResult, offers.listed),
-            "on_list_resource_templates": _listing(
-                types.ListResourceTemplatesResult, resourceTemplates=known["templates"]
-            ),
-            "on_read_resource": self._asking(types.ReadResourceResult, offers.read),
-            "on_subscribe_resource": self._follow,
-            "on_unsubscribe_resource": self._unfollow,
             "on_subscriptions_listen": ListenHandler(self._bus),
         }
+        handlers |= {"on_subscribe_resource": self._follow}
+        handlers |= {"on_unsubscribe_resource": self._unfollow}
         self.server: Server[Any] = Server(
-            "council", version=__version__, title="Council", lifespan=self._life, **of
-        )
+            "council", version=__version__, title="Council", lifespan=self._life,
+            instructions=known["instructions"].format(who=agent or "a person", root=app.root),
+            **handlers,
+        )  # fmt: skip
 
     async def _done(self, function: Callable[..., Any], *given: Any, apart: bool = False) -> Any:
         """Return what a function of the workspace, as it is now, returns."""
@@ -76,7 +79,7 @@ class Serving:
         return await to_thread.run_sync(call, **how)
 
     def _asking(self, form: type[types.Result], function: Callable[[App, Any], Made]) -> Handler:
-        """Return the handler that a function of `offers` is; a refusal is a protocol error."""
+        """Return the handler that a function is; a refusal is a protocol error."""
 
         async def asked(_: Context, params: Any) -> types.Result:
             try:
@@ -149,12 +152,11 @@ class Serving:
             before, seen = seen, await self._done(offers.stamps)
             if before.keys() != seen.keys():
                 await self._bus.publish(ResourcesListChanged())
-            for changed in {uri for uri, _ in before.items() ^ seen.items()}:
-                for uri in (changed, changed.replace("conversation", "record", 1)):
-                    await self._bus.publish(ResourceUpdated(uri=uri))
-                    for session in [s for (_, one), s in self._followed.items() if one == uri]:
-                        with suppress(Exception):  # a client that has gone keeps it from no other
-                            await session.send_resource_updated(uri)
+            for uri in {uri for uri, _ in before.items() ^ seen.items()}:
+                await self._bus.publish(ResourceUpdated(uri=uri))
+                for session in [s for (_, one), s in self._followed.items() if one == uri]:
+                    with suppress(Exception):  # a client that has gone keeps it from no other
+                        await session.send_resource_updated(uri)
 
 
 def _arguments(given: Made, schema: Made, most: int) -> Given:
@@ -201,12 +203,3 @@ def _result(text: str, failed: bool, data: Any = None) -> types.Result:
     content = types.TextContent(text=text)
     data = data if isinstance(data, dict) and not failed else None
     return types.CallToolResult(content=[content], is_error=failed, structured_content=data)
-
-
-def _listing(form: type[types.Result], **items: list[Made]) -> Handler:
-    made = form.model_validate(items)
-
-    async def listed(*_: Any) -> types.Result:
-        return made
-
-    return listed

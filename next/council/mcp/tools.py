@@ -11,13 +11,11 @@ from collections.abc import Callable
 
 from council.app import App
 from council.archive import artifacts
-from council.councils import opening, service, views
+from council.councils import opening, service
 from council.delegation import service as delegation
 from council.kernel.errors import Invalid
 from council.kernel.record import Any
-from council.observe import explain, status
-from council.rooms import service as rooms
-from council.tasks import service as tasks
+from council.observe import explain, named, status
 
 Given = defaultdict[str, Any]
 Tool = Callable[[App, Given], Any]
@@ -43,36 +41,14 @@ def _convene(app: App, given: Given) -> Any:
 
 
 def _show(app: App, given: Given) -> Any:
-    which, form = given["conversation"], given["format"]
-    if which and not app.is_open(which) and (kind := app.other(which)):
-        data, text = kind.shown(app, which, kind.document(app, which).read(), 0)
-        return data if form == "json" else text
-    state = service.find(app, which)
-    if form == "consensus":
-        return views.consensus(state)[0]
-    as_data = {"json": views.shown, "debate-session": views.debate_session}.get(form)
-    return as_data(state) if as_data else views.text(state, app.root)
-
-
-def _say(app: App, given: Given) -> Any:
-    to, text, by = given["to"], given["text"], service.person(app)
-    kind = None if given["conversation"] else app.other(to)
-    if kind and kind.name == "room":
-        return rooms.post(app, to, text, by, given["key"])
-    if to[:1] in ("S", "T") and to[1:2].isdigit() and (taken := tasks.say(app, to, text, by)):
-        return taken
-    return service.say(app, given["conversation"], text, to, by, given["key"])
+    form = given["format"]
+    return named.show(app, given["conversation"], form)[form in ("", "text")]
 
 
 def _sent(send: Callable[..., Any]) -> Tool:
     return lambda app, given: send(
         app, given.pop("text"), service.person(app), given.pop("to"), **given
     )
-
-
-def _publish(app: App, given: Given) -> Any:
-    kind = given["type"] or artifacts.TEXT
-    return delegation.publish(app, given["text"].encode(), kind, service.person(app))
 
 
 def _fetch(app: App, given: Given) -> str:
@@ -93,9 +69,13 @@ TOOLS: dict[str, Tool] = {
     "status": lambda app, _: status.status(app),
     "show": _show,
     "explain": lambda app, given: explain.explain(app, given["what"]),
-    "say": _say,
+    "say": lambda app, given: named.say(
+        app, given["conversation"], given["text"], given["to"], service.person(app), given["key"]
+    ),
     "call": _sent(delegation.call),
     "message": _sent(delegation.message),
-    "artifact_publish": _publish,
+    "artifact_publish": lambda app, given: delegation.publish(
+        app, given["text"].encode(), given["type"] or artifacts.TEXT, service.person(app)
+    ),
     "artifact_fetch": _fetch,
 }

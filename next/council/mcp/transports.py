@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import hmac
 import json
-import os
-import secrets
-import socket
 import sys
 from contextlib import suppress
-from functools import partial
 
 import anyio
 import mcp_types as types
@@ -19,11 +15,10 @@ from mcp.shared.message import SessionMessage
 from starlette.responses import PlainTextResponse
 
 from council.app import App
-from council.kernel.errors import Invalid, Usage
 from council.kernel.record import Any
+from council.listening import listener, token_of
 from council.mcp.serving import Serving
 
-TOKEN, SHORTEST = "COUNCIL_MCP_TOKEN", 16  # characters
 HOST, PORT, PATH = "127.0.0.1", 8421, "/mcp"
 
 
@@ -57,20 +52,13 @@ async def _pass_on(lines: Any, requests: Any, answer: Any) -> None:
 
 
 def over_http(app: App, agent: str, port: int) -> None:
-    """Serve clients on this machine that have the token: the variable's, else that of a file.
+    """Serve clients on this machine that have the token.
 
     Raises:
         Usage: The port cannot be used.
         Invalid: The token is too short.
     """
-    path = f"{app.state_folder}/mcp-token"
-    with suppress(FileExistsError), open(path, "x", opener=partial(os.open, mode=0o600)) as file:
-        file.write(secrets.token_urlsafe(32))
-    with open(path, encoding="utf-8") as file:
-        token = app.env.get(TOKEN) or file.read().strip()
-    if len(token) < SHORTEST:
-        what = f"the token is shorter than {SHORTEST} characters"
-        raise Invalid("bad-token", what, f"set {TOKEN} to a longer one, or remove {path}")
+    token, place = token_of(app, "mcp-token", "COUNCIL_MCP_TOKEN")
     inner = Serving(app, agent).server.streamable_http_app(streamable_http_path=PATH, host=HOST)
     missing = PlainTextResponse(
         "Authorization: Bearer TOKEN is missing\n", 401, {"www-authenticate": "Bearer"}
@@ -81,17 +69,10 @@ def over_http(app: App, agent: str, port: int) -> None:
         is_known = hmac.compare_digest(sent, f"Bearer {token}".encode())
         await (inner if is_known or scope["type"] == "lifespan" else missing)(scope, receive, send)
 
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((HOST, port))
-        except (OSError, OverflowError) as error:
-            raise Usage("port", f"port {port}: {error}", "choose another with --port") from None
-        listener.listen()
-        where = f"http://{HOST}:{listener.getsockname()[1]}{PATH}"
-        kept = f"the variable {TOKEN}" if app.env.get(TOKEN) else path
-        sys.stderr.write(f"council: listening on {where}; its bearer token is in {kept}\n")
+    with listener(HOST, port) as socket:
+        where = f"http://{HOST}:{socket.getsockname()[1]}{PATH}"
+        sys.stderr.write(f"council: listening on {where}; its bearer token is in {place}\n")
         sys.stderr.flush()
         quiet: Any = {"log_level": "warning", "access_log": False, "server_header": False}
         config = uvicorn.Config(guarded, timeout_graceful_shutdown=2, **quiet)
-        anyio.run(uvicorn.Server(config).serve, [listener])
+        anyio.run(uvicorn.Server(config).serve, [socket])

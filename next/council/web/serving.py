@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import secrets
 import signal
-import socket
 import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -22,8 +20,8 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import council
-from council.kernel import errors, files
-from council.kernel.errors import Invalid, Usage
+from council import listening
+from council.kernel import errors
 from council.web import api, debates, pages, problems, stream
 from council.web.guard import API, Guard, Keys
 from council.web.operations import Asked
@@ -96,24 +94,6 @@ async def _failed(request: Request, error: Exception) -> Response:
     return refuse(request, problem)
 
 
-def token_of(app: App) -> str:
-    """Return the token of the workspace; whoever asks first makes it, for its user only.
-
-    Raises:
-        Invalid: The file does not contain one.
-    """
-    path = f"{app.state_folder}/{TOKEN}"
-    with files.reported("write", path):
-        if not os.path.lexists(path):
-            new = f"{path}.{os.getpid()}"
-            files.write(new, path, f"{secrets.token_urlsafe(24)}\n".encode())
-        found = files.read(path, 1000)
-    token = found[0].decode("utf-8", "replace").strip() if found else ""
-    if len(token) < 16 or not token.isascii():
-        raise Invalid("no-token", f"{path} contains no token", "remove it: a new one is made")
-    return token
-
-
 class _Connection(H11Protocol):
     """A connection that sends its first request in time, or is closed."""
 
@@ -129,11 +109,9 @@ def start(app: App, host: str, port: int | None) -> tuple[dict[str, Any], Callab
         Usage: The port is taken, or `host` is not an address of this machine.
     """
     wanted = app.settings.tables.get("serve", {}).get("port", PORT) if port is None else port
-    if not isinstance(wanted, int) or not 0 <= wanted < 65536:
-        raise Usage("bad-port", f"no port {wanted!r}", "use 0 to 65535")
-    listener = _listener(host or HOST, wanted)
+    listener = listening.listener(host or HOST, wanted)
     address, number = listener.getsockname()[:2]
-    name, keys = _named(host or HOST), Keys(token_of(app))
+    name, keys = _named(host or HOST), Keys(listening.token_of(app, TOKEN)[0])
     config = uvicorn.Config(
         create(app, keys, number, host or HOST), http=_Connection, ws="none", loop="asyncio",
         proxy_headers=False, server_header=False, access_log=False, log_level="critical",
@@ -158,20 +136,6 @@ def _reap(*_: object) -> None:
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
-        *how, _, address = min(found, key=lambda one: one[0])  # IPv4 first
-        listener = socket.socket(*how)  # with the protocol, else asyncio leaves Nagle's delay on
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(1024)
-    except (OSError, UnicodeError) as error:
-        what = f"cannot listen at {host[:60]} port {port}: {getattr(error, 'strerror', error)}"
-        raise Usage("cannot-listen", what, "use another --port, or an address of here") from None
-    return listener
 
 
 def _named(host: str) -> str:

@@ -249,5 +249,5 @@ def test_what_cannot_be_served_is_one_line(stdio, words, env, says, code):
 def test_without_the_extra_one_line_names_it(stdio):
     (stdio.root / "mcp_types.py").write_text("raise ModuleNotFoundError(name='mcp')\n")
     done = stdio.run("mcp", PYTHONPATH=str(stdio.root))
-    assert (done.returncode, done.stderr.count("\n")) == (5, 1)
+    assert (done.returncode, done.stderr.count("\n")) == (6, 1)
     assert "pip install 'council-files[mcp]'" in done.stderr
