@@ -1,11 +1,9 @@
 """A trial as a kind of document: questions, what was said to them, and whether that is right.
 
 Every question is put twice to every member alone: its rounds are question by question, first and
-second time. Votes are counted from these answers; talks are conversations.
-
-Events: `trial.opened` (fields of `State`), `trial.answered` (key `TOUR.AGENT`, fields of `Said`),
-`trial.talked` (key `ARM.NUMBER`, fields of `Said`), `trial.paused` (why), `trial.resumed` (maxRuns,
-maxUsd), `trial.ended` (at), and those of `runs/work.py`.
+second time. Votes are counted from these answers; talks are conversations. Events: `trial.opened`
+(fields of `State`), `trial.answered` and `trial.talked` (fields of `Said`, key: `TOUR.AGENT` or
+`ARM.NUMBER`), `trial.paused` (why), `trial.resumed` (maxRuns, maxUsd), `trial.ended` (at), and runs.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from council.kernel import times
+from council.kernel import ids, times
 from council.kernel.record import Record
 from council.kernel.times import datetime, timedelta
 from council.runs import work as runs
@@ -31,11 +29,7 @@ _MOST = 400  # characters of an answer that are kept
 
 
 class Question(Record, settled=True):
-    """A question with its right answer: a text, one of the options, a number, or a command's.
-
-    `tolerance` makes the answer a number. `check` gets an answer on standard input: exit 0 is
-    right, 1 wrong. `facts` are what only the first, second, … seat knows.
-    """
+    """A question and its right answer, see docs/trial.md; with `tolerance` it is a number."""
 
     id: str
     question: str
@@ -88,9 +82,11 @@ class State(Record):
         keys = [f"{arm}.{n}" for n in range(1, len(self.questions) + 1) for arm in arms]
         return [key for key in keys if key not in self.talks]
 
-    def talk(self, key: str) -> str:
-        """Return the name of the conversation of a key."""
-        return f"trial-{self.name[-20:].lstrip('-_')}-{key.replace('.', '-')}"
+    def talk(self, key: str) -> tuple[str, str]:
+        """Return id and name of the conversation of a key: none is ever opened twice."""
+        drawn = bytes.fromhex(ids.digest(f"{self.name} {self.created_at} {key}"))
+        called = f"trial-{self.name[-20:].lstrip('-_')}-{key.replace('.', '-')}"
+        return ids.uuid4(drawn), called
 
     def key(self, number: int, time: int, agent: str) -> str:
         """Return the key of a member's answer to a question for the first (1) or second time."""
@@ -171,7 +167,7 @@ def due(state: State, now: datetime) -> list[Event]:
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:  # noqa: ARG001
     """Return when a run has to be over or may begin; talks wake the heartbeat themselves."""
-    rows = [] if state.paused or not state.may() else _tries(state)
+    rows = _tries(state) if state.may() and not state.paused else []
     moments = [state.runs.by_id[t.open].lease if t.open else t.at for _, t in rows]
     return min((times.instant(one or state.created_at) for one in moments), default=None)
 

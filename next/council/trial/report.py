@@ -102,25 +102,21 @@ def _vote(state: State, number: int, time: int) -> Said:
 def _row(column: Column, right: list[bool]) -> dict[str, Any]:
     """Return accuracy and cost of an arm; the cost is that of a right answer, None without one."""
     n, count = len(column), sum(right)
-    ends = stats.binomtest(count, n).proportion_ci() if n else (0.0, 1.0)
-    made: dict[str, Any] = {"n": n, "right": count, "none": sum(not one.text for one in column)}
-    made |= {"accuracy": 100 * count / max(1, n), "low": 100 * float(ends[0])}
-    made |= {"high": 100 * float(ends[1]), "seconds": sum(one.ms for one in column) / 1000}
-    made |= {key: sum(getattr(one, key) for one in column) for key in ("usd", "tokens")}
-    each = {key: made[key] / count if count else None for key in ("usd", "tokens", "seconds")}
-    return made | each
+    low, high = stats.binomtest(count, n).proportion_ci() if n else (0.0, 1.0)
+    spent = {key: sum(getattr(one, key) for one in column) for key in ("usd", "tokens", "ms")}
+    each = {key: value / count if count else None for key, value in spent.items()}
+    made = {"n": n, "right": count, "none": sum(not one.text for one in column)}
+    made |= {"accuracy": 100 * count / max(1, n), "low": 100 * float(low)}
+    return {**made, "high": 100 * float(high), **each}
 
 
 def _checked(app: App, argv: list[str], text: str) -> str:
     """Return what a command says of an answer: `right`, `wrong`, or what is the matter with it."""
-    env = {key: one for key, one in app.env.items() if not key.startswith("COUNCIL_")}
     null, said = subprocess.DEVNULL, f"{text}\n".encode("utf-8", "replace")
-    told = {"stdout": null, "stderr": null, "timeout": CHECK, "cwd": app.root, "env": env}
+    told = {"stdout": null, "stderr": null, "timeout": CHECK, "cwd": app.root, "env": app.env}
     try:
         code = subprocess.run(argv, input=said, **told).returncode  # type: ignore[call-overload]
-    except subprocess.TimeoutExpired:
-        return f"{argv[0]} took longer than {CHECK} seconds"
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
         return f"{argv[0]}: {error}"
     return {0: "right", 1: "wrong"}.get(code, f"{argv[0]}: exit {code}")
 
@@ -129,8 +125,5 @@ def text(state: State, made: dict[str, Any]) -> str:
     """Return the report with its figures as Markdown, in the language of the workspace."""
     file = f"texts/trial-{state.lang}.md"
     say, forms = words.load(file), dict[str, Any](usd="{:.4f}".format, count="{:.0f}".format)
-    forms |= {"time": "{:.1f}".format, "say": lambda word: say.get(word, word)}
-    more: dict[str, Any] = {"part": made["compared"] < made["questions"]}
-    more |= {"worse": [one for one in made["turned"] if not one["right"]]}
-    more |= {"better": [one for one in made["turned"] if one["right"]]}
-    return words.fill(words.template(file).partition("\n====\n")[2], {**made, **more}, forms)
+    forms |= {"time": lambda ms: f"{ms / 1000:.1f}", "say": lambda word: say.get(word, word)}
+    return words.fill(words.template(file).partition("\n====\n")[2], made, forms)

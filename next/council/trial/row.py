@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 from council.kernel import files, ids, times
 from council.kernel.document import Document
-from council.kernel.errors import Conflict
 from council.kernel.lock import Lock
 from council.kernel.record import TYPE_CHECKING, Any
-from council.kernel.times import datetime
+from council.kernel.times import datetime, timedelta
 from council.runs import work
 from council.runs.kinds import KindRow
 from council.runs.work import Event, Run, Work
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from council.app import App
     from council.runs.drivers import Output
 
-OPEN = 2  # conversations at once
+OPEN, MS = 2, timedelta(milliseconds=1)  # conversations at once
 
 
 class _Trials(KindRow):
@@ -49,7 +47,7 @@ class _Trials(KindRow):
         of, facts, soul = *_asked(state, one.tour), app.soul(one.agent)
         values = {"persona": soul.persona.strip() if soul else "", "facts": facts[one.agent]}
         values |= {"name": (soul and soul.name) or one.agent, "b": ids.digest(state.mark)[:8]}
-        return _filled(state, "trial", {**vars(of), **values})
+        return app.filled("prompts/{lang}/trial.md", {**vars(of), **values})
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
@@ -78,29 +76,17 @@ class _Trials(KindRow):
         return path
 
     def exchange(self, app: App, name: str) -> None:
-        """Note what came of conversations, and open further ones: one process at a time.
-
-        Their ids follow from the trial and the question, so none is ever opened twice.
-        """
-        document, count = self.document(app, name), 0
-        try:
-            with Lock(f"{document.folder}/exchange.lock"):
-                state: State = document.peek()
-                for key in state.left():
-                    drawn = ids.digest(f"{name} {state.created_at} {key}")
-                    ident = ids.uuid4(bytes.fromhex(drawn))
-                    if (closed := app.closed(ident)).exists():
-                        result = _result(state, key, closed.peek())
-                        document.change(partial(_only, result), by="trial", at=app.now)
-                        continue
-                    count += 1
-                    if count > OPEN or state.paused or not state.may():
-                        break
-                    if not app.is_open(state.talk(key)):
-                        _convene(app, state, key, ident)
-        except Conflict as refusal:
-            if refusal.code != "locked":
-                raise
+        """Note what came of conversations, and open further ones: one process at a time."""
+        document: Document[State] = self.document(app, name)
+        with Lock(f"{document.folder}/exchange.lock"):
+            state = document.peek()
+            closed = {key: app.closed(state.talk(key)[0]) for key in state.left()[:OPEN]}
+            over = [_result(state, key, c.peek()) for key, c in closed.items() if c.exists()]
+            if over:
+                state = document.change(lambda _: over, by="trial", at=app.now).state
+            for key in state.left()[:OPEN] if state.may() and not state.paused else ():
+                if not (app.closed(state.talk(key)[0]).exists() or app.is_open(state.talk(key)[1])):
+                    _convene(app, state, key)
 
     def status(self, app: App, name: str, state: State) -> dict[str, Any]:
         done, took = (
@@ -119,50 +105,35 @@ class _Trials(KindRow):
         return (made := report.figures(app, state)), report.text(state, made)
 
 
-def _only(event: Event, _: State) -> list[Event]:
-    return [event]
-
-
 def _asked(state: State, tour: int) -> tuple[Question, dict[str, list[str]]]:
     number = (tour - 1) // model.TIMES + 1
     return state.questions[number - 1], state.facts(number)
 
 
-def _filled(state: State, name: str, values: dict[str, Any]) -> str:
-    from council.councils import words  # late: an idle heartbeat tells nobody anything
+def _convene(app: App, state: State, key: str) -> None:
+    from council.councils import service  # late: few heartbeats open one
 
-    return words.fill(words.template(f"prompts/{state.lang}/{name}.md"), values)
-
-
-def _convene(app: App, state: State, key: str, ident: str) -> None:
-    from council.councils import service  # late: as above
-
-    arm, number = key.split(".")
+    (ident, name), (arm, number) = state.talk(key), key.split(".")
     of, facts = state.questions[int(number) - 1], state.facts(int(number))
     private = {who: "\n".join(f"- {one}" for one in known) for who, known in facts.items() if known}
     made = service.Opening(topic=ids.cut(of.question, 120), ident=ident, private=private)
-    made.brief = _filled(state, "trial-brief", {**vars(of), arm: True})
-    made.name, made.procedure, made.agents = state.talk(key), arm, state.agents
-    made.lang, made.config = state.lang, {"options": of.options * (arm == "deliberation")}
+    made.brief = app.filled("prompts/{lang}/trial-brief.md", {**vars(of), arm: True})
+    made.name, made.procedure, made.agents, made.lang = name, arm, state.agents, state.lang
+    made.config = {"options": of.options * (arm == "deliberation")}
     service.convene(app, made)
 
 
-def _result(state: State, key: str, over: Any) -> dict[str, Any]:
-    """Return what came of a conversation that is over."""
+def _result(state: State, key: str, over: Any) -> Event:
+    """Return the event that notes what came of a conversation that is over."""
     from council.councils import sight, views  # late: as above
 
     sides, (arm, number) = sight.tally(over).decision, key.split(".")
     text = views.decision(over)["decision"] if arm == "council" else "".join(sides[:1])
     text = model.answer_in(text, state.questions[int(number) - 1]) if len(sides) < 2 else ""
     took = times.instant(over.ended_at) - times.instant(over.created_at)
-    made = {
-        "type": "trial.talked",
-        "key": key,
-        "text": text,
-        "ms": int(took.total_seconds() * 1000),
-        "minutes": over.minutes,
-    }
-    return made | {"runs": over.runs.count, "tokens": over.runs.tokens, "usd": over.runs.usd}
+    made = {"type": "trial.talked", "key": key, "text": text, "ms": took // MS}
+    used = {"runs": over.runs.count, "tokens": over.runs.tokens, "usd": over.runs.usd}
+    return {**made, **used, "minutes": over.minutes}
 
 
 TRIALS = _Trials()

@@ -21,11 +21,7 @@ _FRAME, _SAID, _MOST = 1200, 300, 16 << 20  # tokens of a frame, of an answer; b
 
 
 def questions(path: str) -> list[Question]:
-    """Return the questions of a file, one JSON object a line, or of a pack that ships.
-
-    Raises:
-        Invalid: A row is none; its line and what is wrong with it are named (`bad-question`).
-    """
+    """Return the questions of a file or pack; a row that is none is refused with its line."""
     path = f"{PACKS}/{path}.jsonl" if ids.is_name(path) and not os.path.exists(path) else path
     made, hint = dict[str, Question](), "docs/trial.md shows what a row may say"
     with files.reported("read", path):
@@ -60,7 +56,7 @@ def _question(row: Any) -> Question:
         "the answer must be one of the options": options and answer not in options,
         "options must differ": len({*options} - {""}) < len(options),
     }
-    for what in [what for what, is_wrong in wrong.items() if is_wrong]:
+    for what in [one for one in wrong if wrong[one]]:
         raise ValueError(what)
     return one
 
@@ -68,13 +64,7 @@ def _question(row: Any) -> Question:
 def plan(
     app: App, path: str, agents: list[str], arms: list[str], limit: int | None, seed: int | None
 ) -> State:
-    """Return a new trial, not yet started; the same questions, agents and arms have one name.
-
-    A seed draws the order and, with `limit`, the questions.
-
-    Raises:
-        Refused: An agent cannot be run (`not-runnable`).
-    """
+    """Return a new trial; a seed draws its order. The same parts are the same trial by name."""
     from council.agents import programs  # late: only where a trial begins
 
     asked, settings = questions(path), app.settings
@@ -96,10 +86,7 @@ def plan(
 
 
 def estimate(app: App, new: State) -> dict[str, Any]:
-    """Return the most runs that a trial takes and an estimate of their tokens, by arm and in all.
-
-    A run that is tried again, and an answer that is asked about, come on top.
-    """
+    """Return the most runs, but for further attempts, and an estimate of tokens, by arm."""
     many, count, arms = len(new.agents), len(new.questions), dict[str, dict[str, int]]()
     own = sum(len(f"{one.question}{one.options}{one.facts}") for one in new.questions) // 4 // count
     rounds = {"council": 3, "deliberation": app.settings.deliberation.max_rounds + 1}
@@ -113,12 +100,7 @@ def estimate(app: App, new: State) -> dict[str, Any]:
 
 
 def start(app: App, new: State, max_runs: int | None, max_usd: float | None) -> None:
-    """Begin a trial; one that is there already goes on as it is.
-
-    Raises:
-        Refused: It may take more runs than are allowed (`too-many-runs`).
-        Conflict: It is paused.
-    """
+    """Begin a trial that keeps to its ceilings; one that is there goes on, unless paused."""
     needed = estimate(app, new)["runs"]
     if max_runs is not None and needed > max_runs:
         hint = f"allow that with --max-runs {needed}, or use --limit, --agents, --arms"
@@ -140,7 +122,7 @@ def steer(app: App, name: str, verb: str, runs: int | None, usd: float | None) -
         return [] if state.ended_at else [{"type": f"trial.{verb}d", "why": PAUSED, **most}]
 
     state = TRIALS.document(app, name).change(decide, by="person", at=app.now).state
-    talks = [name for name in map(state.talk, state.left()) if app.is_open(name)]
+    talks = [one for _, one in map(state.talk, state.left()) if app.is_open(one)]
     for talk in talks:
         service.steer(app, talk, verb)
     return talks
