@@ -13,7 +13,6 @@ from council.kernel import codec, files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import relay
-from council.runs import starting
 
 if TYPE_CHECKING:
     from council.app import App
@@ -34,14 +33,9 @@ def look(app: App) -> None:
     source = str(app.settings.tables.get("paths", {}).get("identity_source", SOURCE))
     home = app.env.get("HOME", "") if source[:2] == "~/" else app.root
     path = os.path.join(home, source.removeprefix("~/"))
-    if not os.path.isfile(path) or relay.is_slave(app):
-        return
     try:
-        known = starting.registry_of(app).identities
-        agents = {one.agent_id for one in known.values()}
-        rows = {key: one for key, one in _read(path).items() if key not in known}
-        if rows := {key: one for key, one in rows.items() if one[0] not in agents}:
-            _take(app, rows)
+        if os.path.isfile(path) and not relay.is_slave(app):
+            scan(app, path)
     except Invalid:
         return  # not ours: `agent add --from` says what is wrong with it
 
@@ -87,7 +81,10 @@ def _take(app: App, rows: dict[str, Any], replace: bool = False) -> list[str]:
             made.append({"account": account, "agentId": agent, "agentName": name or agent})
         return [{"type": "identified", **one} for one in made]
 
-    state = app.registry().change(decide, by="council", at=app.now, create=True).state
+    change = app.registry().change(decide, by="council", at=app.now, create=True)
+    if not change.events:
+        return faults
+    state = change.state
     shown = [{"discordUserId": key, **one.to_json()} for key, one in state.identities.items()]
     try:
         files.replace(f"{app.root}/{FILE}", codec.encoded(shown) + b"\n", 0o644)

@@ -56,16 +56,14 @@ def remove(app: App) -> dict[str, Any]:
         _called(env, "cron", "rm", job.decode().strip())
         os.unlink(clock)
         steps.append("clock: removed")
-    entry = _configured(env)
-    served = (entry.get("config") or {}).get("workspaces") or []
-    others = [one for one in served if one.get("root") != app.root]
+    entry, served, others = _configured(app, env)
     if others and others != served:
         entry["config"]["workspaces"] = others
         _called(env, "config", "set", _ENTRY, codec.dumps(entry), "--strict-json", "--replace")
         steps.append("plugin: stays for other workspaces")
     elif entry and not others:
         _called(env, "plugins", "uninstall", "council", "--force")
-        if _configured(env):
+        if _configured(app, env)[0]:
             _called(env, "config", "unset", _ENTRY)
         shutil.rmtree(f"{_state(env)}/skills/council", ignore_errors=True)
         steps.append("plugin and skill: removed")
@@ -101,11 +99,9 @@ def _add_plugin(app: App, env: Mapping[str, str]) -> list[str]:
     if not all(same):
         _called(env, "plugins", "install", PLUGIN, "--force", "--accept-capabilities")
         steps.append("plugin: installed")
-    before = _configured(env)
-    served = (before.get("config") or {}).get("workspaces") or []
+    before, _, others = _configured(app, env)
     own: dict[str, Any] = {"root": app.root}
     own |= {"relayed": True} if app.settings.tables.get("relay", {}).get("role") == "slave" else {}
-    others = [one for one in served if one.get("root") != app.root]
     entry = {"enabled": True, "hooks": {"allowConversationAccess": True}}
     entry["config"] = {"command": schedule.command(), "workspaces": [*others, own]}
     if entry != before:
@@ -143,13 +139,15 @@ def _state(env: Mapping[str, str]) -> str:
     return env.get("OPENCLAW_STATE_DIR") or f"{home}/.openclaw"
 
 
-def _configured(env: Mapping[str, str]) -> dict[str, Any]:
-    """Return our entry of OpenClaw's configuration, {} where there is none."""
+def _configured(app: App, env: Mapping[str, str]) -> tuple[dict[str, Any], list[Any], list[Any]]:
+    """Return our entry of OpenClaw's configuration, {} for none; workspaces, those but this one."""
     try:
-        found = _json(env, "config", "get", _ENTRY)
+        entry: Any = _json(env, "config", "get", _ENTRY)
     except Unexpected:
-        return {}
-    return found if isinstance(found, dict) else {}
+        entry = {}
+    entry = entry if isinstance(entry, dict) else {}
+    served = (entry.get("config") or {}).get("workspaces") or []
+    return entry, served, [one for one in served if one.get("root") != app.root]
 
 
 def _json(env: Mapping[str, str], *argv: str) -> Any:
