@@ -65,10 +65,6 @@ class Engine:
         self.state, self.server, self.machine = state, server, machine
         self._root = state.removesuffix(_STATE)
 
-    def journal(self, place: str) -> Journal:
-        """Return the journal of the document whose folder is `place`, below `.council`."""
-        return SharedJournal(self, place)
-
     # Receiving
 
     def _at(self) -> tuple[int, str]:

@@ -218,6 +218,8 @@ class Journal:
         for path, data in made.items():
             if data != _lines_of(path):
                 files.write(f"{self._folder}/segment.new", path, bytes(data))
+        for path in [one for one in self.segments() if one not in made]:
+            files.remove(path)
 
     def raws(self) -> Iterator[tuple[str, bytes]]:
         """Yield the digest that each line of all segments had first, and its bytes."""

@@ -57,7 +57,7 @@ def journal(folder: str, before: Journal | None = None) -> Journal:
     found = engine(f"{state}/.council") if state else None
     if before is not None and (found is None) == (type(before) is Journal):
         return before
-    made: Journal = found.journal(place) if found else Journal(folder)
+    made: Journal = driver().SharedJournal(found, place) if found else Journal(folder)
     return made
 
 

@@ -151,6 +151,11 @@ def test_a_copy_that_was_damaged_is_made_anew(server, tmp_path):
             machines.change(0, note(f"and {n}"))
         shared.fetch(machines.states[1])
     assert len(machines.both().notes) == 5
+    other = "conversations/e"  # the database does not know it
+    shutil.copytree(f"{machines.states[1]}/{PLACE}", f"{machines.states[1]}/{other}")
+    with pytest.raises(NotFound):
+        machines.document(1, other).change(note("x"), by="x", at=AT)
+    assert len(os.listdir(f"{machines.states[1]}/conflicts")) == 1
 
 
 def remove(folder):
