@@ -13,7 +13,7 @@ import re
 import sys
 from contextlib import suppress
 
-from council.agents import programs
+from council.agents import programs, settings
 from council.councils import words
 from council.kernel import files, times
 from council.kernel.errors import Invalid, NotFound, Refusal, Unexpected, Usage
@@ -192,12 +192,9 @@ def _units(root: str, argv: list[str], seconds: int, env: Mapping[str, str]) -> 
     safe = [one.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$") for one in argv]
     values = {"root": root.replace("%", "%%"), "seconds": seconds, "unit": keys.unit(root)}
     values["command"] = " ".join(f'"{one}"' for one in safe).replace("%", "%%")
-    return {
-        f"{_folder(env)}/{keys.unit(root)}.{end}": words.fill(
-            words.template(f"setup/files/heartbeat.{end}"), values
-        )
-        for end in ("service", "timer")
-    }
+    texts = {end: words.template(f"setup/files/heartbeat.{end}") for end in ("service", "timer")}
+    stem = f"{_folder(env)}/{keys.unit(root)}"
+    return {f"{stem}.{end}": words.fill(text, values) for end, text in texts.items()}
 
 
 def _folder(env: Mapping[str, str]) -> str:
@@ -237,15 +234,13 @@ def _change_units(
 def _timer_times(root: str, env: Mapping[str, str]) -> Iterator[str]:
     """Yield how often timers that are enabled run the heartbeat of `root`."""
     for name in sorted(files.names(f"{_folder(env)}/timers.target.wants")):
-        service, timer = (
-            (files.read(f"{_folder(env)}/{name.removesuffix('.timer')}.{end}", 1 << 16) or (b"",))[
-                0
-            ]
-            for end in ("service", "timer")
-        )
-        text = service.decode("utf-8", "replace").replace("%%", "%").replace("$$", "$")
-        if is_heartbeat(text.replace("\n", " ").replace("%h", "~"), root):
-            when = re.search(r"OnUnit\w*activeSec=(.*)", timer.decode("utf-8", "replace"), re.I)
+        stem = f"{_folder(env)}/{name.removesuffix('.timer')}"
+        paths = [os.path.realpath(f"{stem}.{end}") for end in ("service", "timer")]
+        found = [settings.content(path) or b"" for path in paths]  # a unit may be a link
+        service, timer = (one.decode("utf-8", "replace") for one in found)
+        text = service.replace("%%", "%").replace("$$", "$").replace("\n", " ").replace("%h", "~")
+        if is_heartbeat(text, root):
+            when = re.search(r"OnUnit\w*activeSec=(.*)", timer, re.I)
             yield when[1] if when else "by the calendar"
 
 
