@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
@@ -32,18 +33,15 @@ def plain(text: str) -> str:
 @lru_cache(maxsize=2000)
 def html(text: str, above: int = 3) -> Markup:
     """Return a text as safe HTML; its headings are below so many levels of the page."""
-    clean = plain(text.strip())
-    if len(clean) > LONGEST or clean.count("[") > BRACKETS:
-        return Markup("<pre>{}</pre>").format(clean)
-    try:
-        env = {"above": above}
-        tokens = _READER.parse(clean, env)
-        if all(token.level < DEEPEST for token in tokens):  # what is deeper the library leaves out
-            made = _READER.renderer.render(tokens, _READER.options, env)
-            return Markup(plain(made))  # a reference such as &#8238; is a sign now
-    except RecursionError:
-        pass
-    return Markup("<pre>{}</pre>").format(clean)
+    clean, env, made = plain(text.strip()), {"above": above}, ""
+    if len(clean) <= LONGEST and clean.count("[") <= BRACKETS:
+        with suppress(RecursionError):
+            tokens = _READER.parse(clean, env)
+            if all(one.level < DEEPEST for one in tokens):  # the library leaves out what is deeper
+                made = _READER.renderer.render(tokens, _READER.options, env)
+    whole = made or not clean
+    # A reference such as &#8238; is a sign by now.
+    return Markup(plain(made)) if whole else Markup("<pre>{}</pre>").format(clean)
 
 
 class _Renderer(RendererHTML):
@@ -57,27 +55,13 @@ class _Renderer(RendererHTML):
         address = escape(str(tokens[at].attrs["href"]))
         return f'<a href="{address}" rel="noopener noreferrer nofollow ugc" title="{address}">'
 
-    def image(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
-        """Return the words of an image; nothing is loaded."""
-        return str(escape(tokens[at].content or str(tokens[at].attrs["src"])))
-
     def th_open(self, *_: Any) -> str:
         return "<th>"  # its alignment would be a style, which the page refuses
 
     def td_open(self, *_: Any) -> str:
         return "<td>"
 
-    def table_open(self, *_: Any) -> str:
-        return '<div class="scroll" tabindex="0"><table>\n'
 
-    def table_close(self, *_: Any) -> str:
-        return "</table></div>\n"
-
-
-def _reader() -> MarkdownIt:
-    made = MarkdownIt("js-default", {"html": False, "linkify": False}, renderer_cls=_Renderer)
-    made.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]
-    return made
-
-
-_READER = _reader()
+_READER = MarkdownIt("js-default", {"html": False, "linkify": False}, renderer_cls=_Renderer)
+_READER.disable("image")
+_READER.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]

@@ -35,7 +35,7 @@ from council.web.operations import PREFIX, Line, Name, opened
 from council.web.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
 
     from council.app import App
 
@@ -106,8 +106,7 @@ class Stream:
                     sent.append(_block({}, "reset", self._items[-1].id))
                 for item in islice(self._items, at - self._begin, at - self._begin + AT_ONCE):
                     at += 1
-                    if not about or about in item.about:
-                        sent.append(item.data)
+                    sent += [item.data] * (about in ("", *item.about))
                 if sent:
                     yield b"".join(sent)
                 elif at == self._end:
@@ -164,18 +163,13 @@ class Stream:
                 continue  # damaged, or gone: `status` names the fault
             ident, rev = rows[-1]["conversationId"], rows[-1]["rev"]
             seen[document.folder] = (kind, name, ident, rev, stamp)
-            for row in () if is_first else rows:
-                made += _items(row, name) if row["rev"] > known.get(ident, 0) else ()
+            news = [row for row in rows if row["rev"] > known.get(ident, 0) and not is_first]
+            for row, event in [(row, one) for row in news for one in events.of(row)]:  # noqa: B020
+                key = "".join(event["eventId"].split())  # an adopted page may name any id
+                data = _block({"schemaVersion": 1, "name": name, **event}, id=key)
+                made.append(_Item(key, row["at"], (name, ident), data))
         self._seen, self._closed, self._looks = seen, closed, self._looks + 1
         return made
-
-
-def _items(row: dict[str, Any], name: str) -> Iterator[_Item]:
-    """Yield the events of a revision."""
-    for event in events.of(row):
-        ident = "".join(event["eventId"].split())  # an adopted page may name any id
-        data = _block({"schemaVersion": 1, "name": name, **event}, id=ident)
-        yield _Item(ident, row["at"], (name, row["conversationId"]), data)
 
 
 def _stamp(document: Document[Any]) -> tuple[Any, ...]:
