@@ -125,11 +125,9 @@ class Guard:
             is_static = scope["path"].startswith(STATIC)
             if not sender and not (is_static and scope["method"] in _SAFE):
                 what = "this needs the token of the workspace, or a session"
-                hint = (
-                    "open the link that council serve prints, or send Authorization: Bearer TOKEN"
-                )
+                hint = "open the link of council serve, or send Authorization: Bearer TOKEN"
                 raise Problem(401, "unauthorized", what, hint)
-            body = await self._body(receive)
+            body = await self._body(receive) if sender else b""
             self._check_form(scope, headers, body, sender)
         except Problem as problem:
             if body is None:
@@ -154,9 +152,7 @@ class Guard:
             Problem: No sender may ask like that.
         """
         if headers.get("host", "").lower() not in self._hosts:
-            hint = (
-                'behind a proxy, name its address: [serve] origins = ["https://…"] in council.toml'
-            )
+            hint = 'a proxy needs its address in council.toml: [serve] origins = ["https://…"]'
             raise Problem(403, "unknown-host", "this server has no such name", hint)
         if headers.get("origin", "").lower() not in {"", *self.origins}:
             raise Problem(403, "foreign-origin", "pages of other origins may not ask")
@@ -165,12 +161,10 @@ class Guard:
         scheme, _, word = headers.get("authorization", "").partition(" ")
         # A server at another port can put a cookie of the same name beside ours.
         cookies = [cookie_parser(one) for one in ";".join(headers.getlist("cookie")).split(";")]
-        if scheme:
-            sender = "token" * (scheme.lower() == "bearer" and self.keys.is_token(word.strip()))
-        else:
-            sender = "cookie" * any(
-                _same(one.get(self.cookie, ""), self.keys.session) for one in cookies
-            )
+        is_token = scheme.lower() == "bearer" and self.keys.is_token(word.strip())
+        sessions = [one.get(self.cookie, "") for one in cookies if not scheme]
+        is_session = any(_same(one, self.keys.session) for one in sessions)
+        sender = "token" if is_token else "cookie" * is_session
         person = headers.get(PERSON, "") if sender == "token" else ""
         if person and not is_name(person):
             raise Problem(400, "malformed", f"{PERSON} is not a name such as anna")

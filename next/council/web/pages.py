@@ -17,7 +17,7 @@ from starlette.datastructures import FormData
 
 from council.agents import programs, souls
 from council.archive import minutes
-from council.councils import service, sight, views
+from council.councils import service, views
 from council.councils.model import State
 from council.kernel import times
 from council.kernel.errors import NotFound, Refusal
@@ -174,8 +174,8 @@ def home(app: App, _: Values) -> Values:
         for one in people:
             what, link = f"{one} is asked: {row['topic']}", f"{path}?as={quote(one)}#answer"
             needs.append({"what": what, "do": "Answer", "href": link})
-        if one := sight.signing(state):
-            what = f"{one} has to approve: {row['topic']}"
+        if row["approval"]:
+            what = f"{row['approval']} has to approve: {row['topic']}"
             needs.append({"what": what, "do": "Decide", "href": f"{path}#sign"})
         cards += [card] if len(cards) < CARDS else []
     needs += made["problems"]

@@ -163,11 +163,11 @@ class Stream:
                 continue  # damaged, or gone: `status` names the fault
             ident, rev = rows[-1]["conversationId"], rows[-1]["rev"]
             seen[document.folder] = (kind, name, ident, rev, stamp)
-            news = [row for row in rows if row["rev"] > known.get(ident, 0) and not is_first]
-            for row, event in [(row, one) for row in news for one in events.of(row)]:  # noqa: B020
-                key = "".join(event["eventId"].split())  # an adopted page may name any id
-                data = _block({"schemaVersion": 1, "name": name, **event}, id=key)
-                made.append(_Item(key, row["at"], (name, ident), data))
+            for row in rows if not is_first else ():
+                for event in events.of(row) if row["rev"] > known.get(ident, 0) else ():
+                    key = "".join(event["eventId"].split())  # an adopted page may name any id
+                    data = _block({"schemaVersion": 1, "name": name, **event}, id=key)
+                    made.append(_Item(key, row["at"], (name, ident), data))
         self._seen, self._closed, self._looks = seen, closed, self._looks + 1
         return made
 
