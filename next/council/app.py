@@ -284,9 +284,13 @@ def clock(env: dict[str, str], given: str = "") -> datetime | None:
     """Return the instant that `--now` or COUNCIL_NOW sets, None where the machine's clock counts.
 
     Raises:
-        Usage: The text is no instant, or it is set inside a run (`no-clock`).
+        Usage: The text is no instant of the years 1970 to 9000, or it is set inside a run
+            (`no-clock`).
     """
     value = given or env.get("COUNCIL_NOW", "")
     if value and env.get("COUNCIL_TOKEN"):
         raise Usage("no-clock", "inside a run the clock cannot be set", "leave out --now")
-    return times.instant(value) if value else None
+    now = times.instant(value) if value else None
+    if now and not 1970 <= now.year <= 9000:  # beside them no deadline can be counted
+        raise Usage("bad-instant", f"no such time: {value[:60]!r}", "use a year from 1970 to 9000")
+    return now

@@ -40,7 +40,7 @@ def call(app: App, given: Given) -> Said:
         try:
             schema = codec.loads(content(given.schema, _MOST))
         except Invalid as error:
-            what = f"{given.schema} is no JSON: {error.message}"
+            what = f"{given.schema}: {error.message.removeprefix('the text: ')}"
             raise Invalid("bad-schema", what, "give a JSON schema") from None
     text = text_of(app, given.text, given.file)
     of: dict[str, Any] = {**_common(given), "limits": limits, "schema": schema}

@@ -11,7 +11,16 @@ from itertools import groupby
 
 from council.councils import model, sight, words
 from council.councils.evolution import owing
-from council.councils.model import DELIBERATE, RESPONDED, VOTE, WAITING, Entry, Participant, State
+from council.councils.model import (
+    DELIBERATE,
+    RESPONDED,
+    VOTE,
+    WAITING,
+    Blocker,
+    Entry,
+    Participant,
+    State,
+)
 from council.councils.verdict import held_after
 from council.kernel import ids
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
@@ -69,9 +78,7 @@ def render(state: State) -> str:
         "converged": t["yes" if figures["hasConsensus"] else "no"],
         "blockers": len(raised) or t["none"],
         "actions": page.names(page.owing) or t["actions.none"],
-        "raised": [
-            f"{page.name(one.agent)}: " * bool(one.agent) + one_line(one.text) for one in raised
-        ],
+        "raised": [page.raised(one) for one in raised],
         "notes": as_typed("\n".join(state.notes)),
         "end": state_block(made, state.rev, state.mark),
     }  # fmt: skip
@@ -114,6 +121,10 @@ class _Page:
                 now = held_after(entry.heard, old, list(state.options), entry.kind == "vote")
                 self.held[entry.agent] = now if now in letters else old
                 self.moves[entry.id] = (old, self.held[entry.agent])
+
+    def raised(self, one: Blocker) -> str:
+        author = f"{self.name(one.agent)}: " if one.agent else ""  # a page names none
+        return author + one_line(one.text)
 
     def name(self, ident: str) -> str:
         one = self.state.participants.get(ident)

@@ -124,6 +124,8 @@ def news(app: App, agent: str, until: str) -> str:
         mine = [one for one in rules.waiting(state, agent) if one.at <= until]
         return rules.seen(mine, app.now, "handed")
 
+    if not ledger.exists():
+        return ""  # whoever made its folder died before the first line
     state = ledger.peek()
     found = rules.waiting(state, agent)
     if until and found:

@@ -70,6 +70,8 @@ def loads(data: str | bytes, where: str = "the text") -> Any:
             raise ValueError("text after the value")
     except StopIteration:
         raise Invalid("bad-json", f"{where}: not JSON") from None
-    except (ValueError, RecursionError, SystemError) as error:  # the last: a NUL in it
+    except RecursionError:
+        raise Invalid("bad-json", f"{where}: nested too deeply", "make it flatter") from None
+    except (ValueError, SystemError) as error:  # the last: a NUL in it
         raise Invalid("bad-json", f"{where}: not JSON: {str(error)[:80]}") from None
     return value

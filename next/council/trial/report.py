@@ -105,7 +105,7 @@ def _row(column: Column, right: list[bool]) -> dict[str, Any]:
     low, high = stats.binomtest(count, n).proportion_ci() if n else (0.0, 1.0)
     spent = {key: sum(getattr(one, key) for one in column) for key in ("usd", "tokens", "ms")}
     each = {key: value / count if count else None for key, value in spent.items()}
-    made = {"n": n, "right": count, "none": sum(not one.text for one in column)}
+    made: dict[str, Any] = {"n": n, "right": count, "none": sum(not one.text for one in column)}
     made |= {"accuracy": 100 * count / max(1, n), "low": 100 * float(low)}
     return {**made, "high": 100 * float(high), **each}
 

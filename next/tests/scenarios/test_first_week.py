@@ -88,3 +88,11 @@ def test_a_blocker_typed_on_the_page_has_no_author(workspace: Make) -> None:
     assert "## Open blockers\n\n- no kettle\n" in w.run("context", "--as", "ann").stdout
     w.run("stop", "--now")
     assert "## Open blockers\n\n- no kettle\n" in w.run("show", "tea").stdout
+
+
+def test_a_ledger_without_a_line_stops_nobody(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea?")
+    (w.root / "memory/shared/.council/calls").mkdir()
+    assert w.run("context", "--as", "ann").returncode == 0
+    assert w.run("status", "--now", "9999-12-31T23:59:59Z").returncode == 2
