@@ -200,8 +200,9 @@ class _Rooms(KindRow):
 
     def explained(self, app: App, name: str, state: Room) -> dict[str, Any]:
         made, speaker = super().explained(app, name, state), state.current_speaker
-        first = " (the first word)" * (state.turn_at is None)
-        waits = {"what": f"{speaker}'s turn{first}", "agentId": speaker}
+        first = " (the first word)" * (state.turn_at is None and state.began_at is None)
+        what = "text to arrive" if state.delivery else f"turn{first}"
+        waits = {"what": f"{speaker}'s {what}", "agentId": speaker}
         waits |= {"since": state.began_at or state.turn_at, "until": rules.until(state) or None}
         woken = f"the next message{' of a person' * bool(state.calmed)} wakes it"
         after = f"then {', '.join(state.queue) or 'the next cycle'}" * bool(state.current_speaker)
