@@ -204,6 +204,7 @@ class _Rooms(KindRow):
         what = "text to arrive" if state.delivery else f"turn{first}"
         waits = {"what": f"{speaker}'s {what}", "agentId": speaker}
         waits |= {"since": state.began_at or state.turn_at, "until": rules.until(state) or None}
+        waits |= {"until": state.delivery.until} if state.delivery else {}
         woken = f"the next message{' of a person' * bool(state.calmed)} wakes it"
         after = f"then {', '.join(state.queue) or 'the next cycle'}" * bool(state.current_speaker)
         then = [woken if state.dormant_at else after or "no turns are taken"]

@@ -43,7 +43,7 @@ def test_rooms_say_who_is_no_agent_and_what_differs(workspace: Make) -> None:
     assert made.stderr == "zoe: no agent has that id; it takes part as a person\n"
     assert "ann's turn (the first word)" in w.run("explain", "den").stdout
     w.run("turn", "end", "den", "--as", "ann", "--run-id", "R1", "--text", "It is not there.")
-    assert "ann's text to arrive since" in w.run("explain", "den").stdout
+    assert "ann's text to arrive\n    until " in w.run("explain", "den").stdout
     (w.root / "g.md").write_text("## Topic\na\n## Goals\nb\n## Completion criteria\nc\n")
     tea = ["channel", "create", "discussion", "tea", "--as", "ann", "--participants", "ann,ben"]
     tea += ["--guide", "g.md"]
