@@ -24,12 +24,12 @@ def trial(app: App, given: Given) -> Said:
     usd = opening.opening({**given.__dict__, "topic": given.path}).config["max_usd"]
     name, parts = given.path, (given.agents, given.arms, given.limit, given.seed)
     new = None if TRIALS.knows(app, name) else service.plan(app, name, *parts)
-    if given.dry_run and new:
-        return Said(data=service.estimate(app, new))
+    name = new.name if new else name
+    if given.dry_run:
+        return Said(data=service.estimate(app, new or TRIALS.document(app, name).peek()))
     if find_spec("scipy") is None:  # a trial is dear, and its report needs intervals
         hint = "install it: pip install 'council-files[trial]'"
         raise Refused("no-extra", "a trial needs the Python package scipy", hint)
-    name = new.name if new else name
     if given.resume:
         service.steer(app, name, "resume", given.max_runs, usd)
     elif new:

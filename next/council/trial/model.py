@@ -3,7 +3,7 @@
 Every question is put twice to every member alone: its rounds are question by question, first and
 second time. Votes are counted from these answers; talks are conversations. Events: `trial.opened`
 (fields of `State`), `trial.answered` and `trial.talked` (fields of `Said`, key: `TOUR.AGENT` or
-`ARM.NUMBER`), `trial.paused` (why), `trial.resumed` (maxRuns, maxUsd), `trial.ended` (at), and runs.
+`ARM.NUMBER`), `trial.paused` (why), `trial.resumed` (maxRuns, maxUsd), `trial.ended` (at).
 """
 
 from __future__ import annotations
@@ -110,9 +110,10 @@ class State(Record):
         return self.runs.usd + sum(one.usd for one in self.talks.values())
 
     def may(self) -> bool:
-        """Return whether a further run or talk may begin; those under way are ended."""
+        """Return whether a further run or talk may begin now; those under way are ended."""
         used = self.runs.count + sum(one.runs for one in self.talks.values())
-        return used < self.max_runs and not 0 < self.max_usd <= self.usd()
+        is_free = used < self.max_runs and not 0 < self.max_usd <= self.usd()
+        return is_free and not (self.paused or self.ended_at)
 
 
 new = State
@@ -137,7 +138,7 @@ def evolve(state: State, event: Event) -> None:
 def _tries(state: State) -> list[tuple[Work, Try]]:
     """Return the single answers that are missing in the oldest open rounds, and what comes next."""
     made, waits = list[tuple[Work, Try]](), [timedelta(seconds=one) for one in state.backoff]
-    tours = range(1, state.tours() + 1) if not state.ended_at else ()
+    tours = range(1, state.tours() + 1)
     missing = [(t, a) for t in tours for a in state.agents if f"{t}.{a}" not in state.singles]
     for tour, agent in [one for one in missing if one[0] < missing[0][0] + WINDOW]:
         after = runs.next_try(state.runs, agent, "single", tour, waits)
@@ -148,7 +149,7 @@ def _tries(state: State) -> list[tuple[Work, Try]]:
 
 def work(state: State, now: datetime) -> list[Work]:
     """Return the runs of members alone that ought to be under way."""
-    at, rows = times.text(now), [] if state.paused or not state.may() else _tries(state)
+    at, rows = times.text(now), _tries(state) if state.may() else []
     return [one for one, after in rows if after.attempt and (after.at or at) <= at]
 
 
@@ -167,7 +168,7 @@ def due(state: State, now: datetime) -> list[Event]:
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:  # noqa: ARG001
     """Return when a run has to be over or may begin; talks wake the heartbeat themselves."""
-    rows = _tries(state) if state.may() and not state.paused else []
+    rows = _tries(state) if state.may() else []
     moments = [state.runs.by_id[t.open].lease if t.open else t.at for _, t in rows]
     return min((times.instant(one or state.created_at) for one in moments), default=None)
 

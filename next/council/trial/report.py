@@ -26,10 +26,7 @@ Column = list[Said]
 
 
 def compared(these: list[bool], those: list[bool], seed: int = 0) -> dict[str, Any]:
-    """Return how `these` differ from `those`, question by question, and what one may call it.
-
-    `p` is of the exact sign test, `low` and `high` are of a bootstrap over questions.
-    """
+    """Return how `these` differ from `those`: exact sign test, bootstrap, and what to call it."""
     apart = 100 * (numpy.array(these, float) - numpy.array(those, float))
     n, gains, losses = len(apart), int((apart > 0).sum()), int((apart < 0).sum())
     p = float(stats.binomtest(gains, gains + losses).pvalue) if gains + losses else 1.0
@@ -48,16 +45,12 @@ def figures(app: App, state: State) -> dict[str, Any]:
     numbers = [n for n in range(1, len(state.questions) + 1) if state.is_whole(n)]
     checked, members = dict[tuple[int, str], str](), state.agents * bool(state.tours())
 
-    def rights(column: Column) -> list[bool]:
-        made = []
-        for number, said in zip(numbers, column, strict=True):
-            one, key = state.questions[number - 1], (number, said.text)
-            if one.check and said.text:
-                checked[key] = checked.get(key) or _checked(app, one.check, said.text)
-            made.append(
-                checked.get(key) == "right" if one.check else model.is_right(one, said.text)
-            )
-        return made
+    def is_right(number: int, text: str) -> bool:
+        one, key = state.questions[number - 1], (number, text)
+        if not (one.check and text):
+            return model.is_right(one, text)
+        checked[key] = checked.get(key) or _checked(app, one.check, text)
+        return checked[key] == "right"
 
     def columns(time: int) -> dict[str, Column]:
         made = {a: [state.singles[state.key(n, time, a)] for n in numbers] for a in members}
@@ -65,7 +58,10 @@ def figures(app: App, state: State) -> dict[str, Any]:
 
     now, before = columns(2), columns(1)
     now |= {a: [state.talks[f"{a}.{n}"] for n in numbers] for a in TALKS if a in state.arms}
-    right, old = ({arm: rights(c) for arm, c in many.items()} for many in (now, before))
+    right, old = (
+        {a: [is_right(*pair) for pair in zip(numbers, (s.text for s in c), strict=True)]
+         for a, c in table.items()} for table in (now, before)
+    )  # fmt: skip
     if best := max(members, key=lambda one: sum(old[one]), default="") * (ALONE in state.arms):
         now["best"], right["best"] = now[best], right[best]
     arms = [a for a in (*members * bool(best), "best", VOTE, *TALKS) if a in now]
@@ -76,19 +72,17 @@ def figures(app: App, state: State) -> dict[str, Any]:
         **{"name": state.name, "agents": state.agents, "questions": len(state.questions)},
         **{"compared": len(numbers), "over": bool(state.ended_at), "paused": state.paused},
         **{"best": best, "arms": [{"arm": arm, **_row(now[arm], right[arm])} for arm in arms]},
-        "differences": [
-            {"arm": a, "against": b, **compared(right[a], right[b], state.seed)} for a, b in pairs
-        ],
+        "differences": [{"arm": a, "against": b, **compared(right[a], right[b], state.seed)}
+                        for a, b in pairs],
         "noise": compared(right[VOTE], old[VOTE], state.seed) if members else {},
         "changed": 100 * sum(flips) / max(1, len(flips)),
         "turned": [
-            {"arm": arm, "id": state.questions[numbers[at] - 1].id, "right": right[arm][at]}
-            | {"minutes": now[arm][at].minutes}
-            for arm, at in talks
-            if right[arm][at] != right[VOTE][at]
+            {"arm": a, "id": state.questions[numbers[at] - 1].id, "right": right[a][at],
+             "minutes": now[a][at].minutes}
+            for a, at in talks if right[a][at] != right[VOTE][at]
         ],
         "errors": sorted({*checked.values()} - {"right", "wrong"}),
-    }
+    }  # fmt: skip
 
 
 def _vote(state: State, number: int, time: int) -> Said:

@@ -61,8 +61,7 @@ class _Trials(KindRow):
         return [work.answered(run.id, when, use, output.cut), event]
 
     def running(self, state: State) -> list[str]:
-        is_free = not state.paused and state.may()
-        return [*super().running(state), *[one for one in state.left() if is_free][:OPEN]]
+        return [*super().running(state), *state.left()[: OPEN * state.may()]]
 
     def is_over(self, state: State) -> bool:
         return bool(state.ended_at)
@@ -84,18 +83,16 @@ class _Trials(KindRow):
             over = [_result(state, key, c.peek()) for key, c in closed.items() if c.exists()]
             if over:
                 state = document.change(lambda _: over, by="trial", at=app.now).state
-            for key in state.left()[:OPEN] if state.may() and not state.paused else ():
+            for key in state.left()[: OPEN * state.may()]:
                 if not (app.closed(state.talk(key)[0]).exists() or app.is_open(state.talk(key)[1])):
                     _convene(app, state, key)
 
     def status(self, app: App, name: str, state: State) -> dict[str, Any]:
-        done, took = (
-            len(state.singles) + len(state.talks),
-            app.now - times.instant(state.created_at),
-        )
+        done, since = len(state.singles) + len(state.talks), times.instant(state.created_at)
         total = state.tours() * len(state.agents) + len(state.talks) + len(state.left())
         told = f"{done} of {total}, ${state.usd():.2f}"
-        told += f", {times.spoken(took / (done or 1) * (total - done))} left" * (0 < done < total)
+        left = (app.now - since) / max(1, done) * (total - done)
+        told += f", {times.spoken(left)} left" * (0 < done < total)
         told += f", paused: {state.paused}" * bool(state.paused)
         return {**super().status(app, name, state), "done": done, "total": total, "status": told}
 

@@ -92,7 +92,7 @@ def estimate(app: App, new: State) -> dict[str, Any]:
     rounds = {"council": 3, "deliberation": app.settings.deliberation.max_rounds + 1}
     for arm in new.arms:
         runs = (rounds[arm] * many + 1) * count if arm in rounds else new.tours() * many
-        runs *= not (arm == VOTE and ALONE in new.arms)  # it is counted from the same answers
+        runs *= arm != VOTE or ALONE not in new.arms  # a vote is counted from the same answers
         said = _SAID * (1 + rounds.get(arm, 0) * many // 2)  # also by others, in a prompt
         arms[arm] = {"runs": runs, "tokens": runs * (_FRAME + own + said)}
     made = {"name": new.name, "questions": count, "agents": new.agents, "arms": arms}
@@ -121,6 +121,8 @@ def steer(app: App, name: str, verb: str, runs: int | None, usd: float | None) -
         most = {"maxRuns": runs or state.max_runs, "maxUsd": state.max_usd if usd is None else usd}
         return [] if state.ended_at else [{"type": f"trial.{verb}d", "why": PAUSED, **most}]
 
+    if not TRIALS.knows(app, name):
+        raise NotFound("no-trial", f"no trial {name}", f"begun are: {', '.join(TRIALS.names(app))}")
     state = TRIALS.document(app, name).change(decide, by="person", at=app.now).state
     talks = [one for _, one in map(state.talk, state.left()) if app.is_open(one)]
     for talk in talks:
