@@ -85,8 +85,7 @@ class State(Record):
     def talk(self, key: str) -> tuple[str, str]:
         """Return id and name of the conversation of a key: none is ever opened twice."""
         drawn = bytes.fromhex(ids.digest(f"{self.name} {self.created_at} {key}"))
-        called = f"trial-{self.name[-20:].lstrip('-_')}-{key.replace('.', '-')}"
-        return ids.uuid4(drawn), called
+        return ids.uuid4(drawn), f"trial-{self.name}-{key.replace('.', '-')}"
 
     def key(self, number: int, time: int, agent: str) -> str:
         """Return the key of a member's answer to a question for the first (1) or second time."""

@@ -7,6 +7,7 @@ import os
 from council.councils import opening, service
 from council.kernel import codec, files, ids, times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
+from council.kernel.lock import Lock
 from council.kernel.record import TYPE_CHECKING, Any
 from council.trial import model
 from council.trial.model import ALONE, ARMS, VOTE, Question, State
@@ -22,10 +23,12 @@ _FRAME, _SAID, _MOST = 1200, 300, 16 << 20  # tokens of a frame, of an answer; b
 
 def questions(path: str) -> list[Question]:
     """Return the questions of a file or pack; a row that is none is refused with its line."""
-    path = f"{PACKS}/{path}.jsonl" if ids.is_name(path) and not os.path.exists(path) else path
+    pack = ids.is_name(path) and not os.path.exists(path)
     made, hint = dict[str, Question](), "docs/trial.md shows what a row may say"
     with files.reported("read", path):
-        if (found := files.read(os.path.realpath(path), _MOST)) is None:
+        if (
+            found := files.read(f"{PACKS}/{path}.jsonl" if pack else os.path.realpath(path), _MOST)
+        ) is None:
             raise NotFound("no-questions", f"no file {path}", "name a file, or known-answers")
     for at, line in enumerate(ids.checked_text(found[0], _MOST).split("\n"), 1):
         try:
@@ -79,7 +82,7 @@ def plan(
     if seed is not None:
         asked.sort(key=lambda one: ids.digest(f"{seed} {one.id}"))
     made.questions, made.lang = asked[: limit or None], settings.language or "en"
-    stem = ids.slug(os.path.basename(path).split(".")[0], 40) or "trial"
+    stem = ids.slug(os.path.basename(path).split(".")[0], 30) or "trial"
     made.name = f"{stem}-{ids.digest(repr(made))[:6]}"
     made.backoff, made.max_usd = settings.retry_backoff, settings.limits.max_usd_per_council
     return made
@@ -123,7 +126,9 @@ def steer(app: App, name: str, verb: str, runs: int | None, usd: float | None) -
 
     if not TRIALS.knows(app, name):
         raise NotFound("no-trial", f"no trial {name}", f"begun are: {', '.join(TRIALS.names(app))}")
-    state = TRIALS.document(app, name).change(decide, by="person", at=app.now).state
+    document = TRIALS.document(app, name)
+    with Lock(f"{document.folder}/exchange.lock"):  # nobody is about to open a conversation
+        state = document.change(decide, by="person", at=app.now).state
     talks = [one for _, one in map(state.talk, state.left()) if app.is_open(one)]
     for talk in talks:
         service.steer(app, talk, verb)

@@ -80,7 +80,7 @@ def ended(sums: Workspace) -> dict[str, Any]:
 
 def figures(made: dict[str, Any]) -> dict[str, Any]:
     """Return what of a report does not depend on time and on runs that were lost."""
-    cost = ("usd", "tokens", "seconds")
+    cost = ("usd", "tokens", "ms")
     arms = [{k: v for k, v in row.items() if k not in cost} for row in made["arms"]]
     turned = [(one["arm"], one["id"], one["right"]) for one in made["turned"]]
     return {**made, "arms": arms, "turned": turned, "name": ""}
