@@ -12,6 +12,21 @@ from council.kernel.record import Any, Record
 _WRAPPED = ("<", "{", "\x1b", "\r", "[think", "[inst", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
 _ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "\\", "\u200b")
+# One of these is near the beginning of a text that is only a refusal or an error.
+_FAILING: tuple[str, ...] = ("can", "able", "imposs", "peux", "pu ", "arriv", "parvien", "won")
+_FAILING += (
+    "declin",
+    "invalid",
+    "refus",
+    "exceed",
+    "balance",
+    "err",
+    "limit",
+    "fail",
+    "not",
+    "out",
+)
+_FAILING += ("exist", "many", "traceback")
 _ORDER = ("choice", "position", "stance", "confidence", "recommendation", "blockers", "status")
 _WHOLE = {"turn": ["position", "confidence"], "vote": ["choice", "position", "confidence"]}
 _WHOLE |= {"synthesis": ["recommendation"], "contribution": ["status"]}
@@ -54,6 +69,7 @@ def read(text: str, form: Form) -> Heard:
     asking = _questions(own, form) if "@" in own and "?" in own else {}
     plainly = len(own) > 12 and own[0] != "[" and any(letter.isalnum() for letter in own[:2000])
     telling = any(word in low for word in (*_TELLING, *_ALSO))
+    telling |= len(own) < 700 and any(word in low[:90] for word in _FAILING)
     if form.kind == "contribution" and plainly and not telling:
         return Heard(questions=asking)
     from council.councils.answers_forms import read_form  # late: few contributions need `re`
@@ -69,6 +85,8 @@ def merge(first: Heard, second: Heard, parts: set[str]) -> Heard:
     if parts & {"position", "choice"}:
         told = ("position", "choice", "unchanged", "moved")
         names += [name for name in told if getattr(second, name)]
+    if any(fault.part == "answer" for fault in second.faults):
+        return first  # nothing more was said
     taken: dict[str, Any] = {name: getattr(second, name) for name in names}
     answered = {peer: one for peer, one in second.stances.items() if f"stance:{peer}" in parts}
     taken["stances"] = {**first.stances, **answered}

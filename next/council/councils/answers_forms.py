@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Peers = dict[str, str]  # id to name
 Said = tuple[dict[str, Stance], list[Fault]]
 _DECIDED = ("recommendation", "decision")
+_SHORT = 700  # characters
 _PROSE = ("", "position", "final", "consensus", "synthesis")
 
 
@@ -43,6 +44,8 @@ def read_form(text: str, form: Form) -> Heard:
         return Heard(faults=[Fault(part="answer", code="nothing-said")])
     text, quoted = _own(readable(text, form.kind == "contribution"), form)
     found = parts(text, form)
+    if fault := _nothing_but(text, found):
+        return Heard(faults=[fault])
     if not _has_form(found, form) and (label := _label(text, form)):
         found = parts(label + text, form)
     made: dict[str, Any] = {"faults": []}
@@ -50,7 +53,7 @@ def read_form(text: str, form: Form) -> Heard:
     made["resolved"] = _blockers(strongest(found, "resolved"))[0]
     if form.kind == "contribution":
         own = "\n".join(_texts(found, ""))
-        doubts = doubts or ([] if made["blockers"] else _blockers_in_prose(own))
+        doubts = doubts or ([] if made["blockers"] else _blockers_in_prose(own, form.peers))
         _take(made, "status", *_status(strongest(found, "status"), own, quoted))
     elif form.kind == "synthesis":
         made |= {part: "\n\n".join(_texts(found, part)) for part in ("consensus", "disagreement")}
@@ -71,6 +74,14 @@ def unlabelled(text: str, form: Form) -> str:
     found = parts(readable(text, False), form)
     decided = any(part.name in _DECIDED for part in found)
     return "\n\n".join(_texts(found, *(_DECIDED if decided else _PROSE)))
+
+
+def _nothing_but(text: str, found: list[Part]) -> Fault | None:
+    """Return the fault of a short text that only refuses, or reports how a program failed."""
+    said = plain(text) if all(part.name in ("", "status", "reasoning") for part in found) else ""
+    codes = ("refusal", "program-error") if len(said) < _SHORT else ()
+    code = next((code for code in codes if search(code.replace("-", " "), said)), "")
+    return Fault(part="answer", code=code, seen=text.strip()[:600]) if code else None
 
 
 def _own(text: str, form: Form) -> tuple[str, str]:
@@ -132,9 +143,10 @@ def _one(
     """Return the one value that parts agree on ("" if it cannot be told), and their words."""
     said = {plain(words): words for part in found if (words := words_of(part))}
     values = {read(words) for words in said.values()}
-    later = [plain(words) for part in found for words in part.paragraphs()[1:]]
-    clear = len(values) == 1 and not any(search("later words", words) for words in later)
-    return values.pop() if clear else "", " … ".join(said.values())
+    later = [words for part in found for words in part.paragraphs()[1:]]
+    later = [words for words in later if search("later words", plain(words))]
+    clear = len(values) == 1 and not later
+    return values.pop() if clear else "", " … ".join([*said.values(), *later])
 
 
 def _stated(part: Part) -> str:
@@ -209,11 +221,12 @@ def _is_none(words: str) -> bool | None:
     return None if unclear else bool(none)
 
 
-def _blockers_in_prose(text: str) -> list[str]:
-    """Return a sentence that speaks of a blocker as one that is there."""
+def _blockers_in_prose(text: str, peers: Peers) -> list[str]:
+    """Return a sentence that speaks of a blocker as one that is there, not as a peer's words."""
     said = [one.strip() for one in re.split(r"(?<=[.!?])\s|\n", text)]
     said = [one for one in said if search("a blocker", plain(one[:999]))]
-    return [one for one in said if not search("no blocker", plain(one[:999]))][:1]
+    other = rf"{{=no blocker}}|^\W*{Names(peers).one}{{=called so}}"
+    return [one for one in said if not pattern(other, plain(one)).search(plain(one[:999]))][:1]
 
 
 def _texts(found: list[Part], *names: str) -> list[str]:
@@ -264,7 +277,7 @@ class Names:
         names = {fold(name) for pair in peers.items() for name in pair if _key(name)}
         parts = [re.split(r"[-_\s.@()]+", name) for name in sorted(names, key=len, reverse=True)]
         loose = "|".join(r"[-_\s.]{0,2}".join(map(re.escape, one)) for one in parts) or "(?!)"
-        self.one = rf"(?<![\w@])@?(?:{loose})(?!\w|[-.]\w)(?:\s?\((?:{loose})\))?"
+        self.one = rf"(?<![\w@])@?(?:{loose})(?!\w|[-.]\w)(?:\s?\(@?(?:{loose})\))?"
         several = rf"{self.one}(?:\s*(?:,|&|/|and|et|und|y|,\s*and)\s*{self.one})*"
         front = rf"{{=lead}}{{=stance}}{{=with}}(?P<front>{several})(?!')"
         further = rf"[.;,|] *(?:and |but )?(?P<further>{several})(?=[ :=(—–-]*{{=any stance}})"
@@ -289,20 +302,20 @@ def stances(found: list[Part], peers: Peers, needs: list[str]) -> Said:
     spoken = {peer for entry in entries for peer in entry.peers}
     for part in found:
         if part.name not in ("responses", "response", "blocking", "status"):
-            said = [entry for entry in _entries(part, names) if entry.plainly]
-            loose = [entry for entry in said if not spoken.intersection(entry.peers)]
+            loose = [entry for entry in _entries(part, names) if entry.plainly]
+            loose = [entry for entry in loose if not spoken.intersection(entry.peers)]
             entries += [entry.copy(lines=entry.lines[:1]) for entry in loose]
-    paragraphs = [plain(words) for part in responses for words in part.paragraphs()]
-    doubted = any(search("later words", words) for words in paragraphs)
+    said = [words for part in responses for words in part.paragraphs()]
+    doubts = [words for words in said if search("later words", plain(words))]
     clear, faults = dict[str, Stance](), []
     for peer in peers:
         own = [entry for entry in entries if peer in entry.peers]
         words, shared = {entry.stance().word for entry in own}, any(entry.shared for entry in own)
-        if len(words) == 1 and "" not in words and not (shared or doubted):
+        if len(words) == 1 and "" not in words and not (shared or doubts):
             clear[peer] = own[0].stance()
         elif own or peer in needs:
             code = "ambiguous-name" if shared else "unclear-stance" if own else "no-stance"
-            seen = " … ".join(" ".join(entry.lines) for entry in own)
+            seen = " … ".join([*(" ".join(one.lines) for one in own), *(doubts if own else [])])
             faults.append(Fault(part=f"stance:{peer}", code=code, seen=seen))
     return clear, faults
 

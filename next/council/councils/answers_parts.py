@@ -102,11 +102,8 @@ def _as_markdown(text: str) -> str:
     while isinstance(value, dict) and [type(inner) for inner in value.values()] == [dict]:
         (value,) = value.values()
     keys = value if isinstance(value, dict) else {}
-    named = [
-        _part(name, keys[key])
-        for key in keys
-        if (name := label_of(key, "")[0]) not in ("", "other")
-    ]
+    labels = [(label_of(key, "")[0], given) for key, given in keys.items()]
+    named = [_part(name, given) for name, given in labels if name not in ("", "other")]
     said = [str(keys[key]) for key in ("text", "content") if key in keys]
     is_form = len(named) > (text[begin:end] != text.strip())
     return "\n".join([text[:begin], *said, *named, text[end:]]) if is_form else text
@@ -161,11 +158,8 @@ def parts(text: str, form: Form) -> list[Part]:
         elif now.name in ("position", "final", "confidence", "choice") and now.first():
             found.append(Part(lines=[""]))
     said = [plain(" ".join(part.lines)[:500]) if part.name else "" for part in found]
-    return [
-        part
-        for part, words in zip(found, said, strict=True)
-        if not search("words of a form", words)
-    ]
+    both = zip(found, said, strict=True)
+    return [part for part, words in both if not search("words of a form", words)]
 
 
 def strongest(found: list[Part], name: str) -> list[Part]:

@@ -71,10 +71,8 @@ def value(part: str, words: str) -> tuple[str, str]:
     begun = search(f"{part} begins", fold(words)) if len(words) < 5000 else None
     if not begun:
         return "", words
-    found, rest = (
-        next(name for name, text in begun.groupdict().items() if text),
-        words[begun.end() :],
-    )
+    found = next(name for name, text in begun.groupdict().items() if text)
+    rest = words[begun.end() :]
     tail = without(f"{part} {found} harmless", without(f"{part} harmless", fold(rest), " "), " ")
     doubtful = search(f"{part} {found} doubt", tail) or search(f"{part} doubt", tail)
     return "" if doubtful else found, rest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from council.councils import answers, decisions, sight
 from council.councils.evolution import as_answered
-from council.councils.model import AGREED, STANCES, Heard, Quote, Stance, State
+from council.councils.model import AGREED, STANCES, Fault, Heard, Quote, Stance, State
 from council.kernel.errors import Invalid
 from council.kernel.ids import cut
 from council.kernel.record import Record
@@ -82,6 +82,17 @@ def heard(
         heard = heard.copy(quotations=quoted)
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)
+
+
+def failure(fault: Fault) -> tuple[str, str]:
+    """Return why a run has failed whose program printed no answer: a code of `work`, and words."""
+    from council.agents import readers  # late: of a failure only
+
+    words = readers.told(" ".join(fault.seen.split())) or "it printed nothing that is an answer"
+    if fault.code == "refusal":
+        return "refused-by-model", f"the model refused: {words}"
+    code = readers.classified(words, readers.status_in(fault.seen)) if fault.seen else ""
+    return "no-answer" if code in ("", "crashed") else code, words
 
 
 def _given(stated: Stated, form: Form) -> tuple[Heard, set[str]]:

@@ -76,8 +76,9 @@ class _Conversations(KindRow):
             prompt = told[0].decode("utf-8", "replace") if told else ""
             stated = hearing.Stated(status=output.status)
             heard = hearing.heard(state, run.agent, output.text, stated, prompt)
-            if any(fault.code == "nothing-said" for fault in heard.heard.faults):
-                return failed("no-answer", "it printed nothing that is an answer")
+            for fault in heard.heard.faults:
+                if fault.part == "answer":
+                    return failed(*hearing.failure(fault))
         try:
             events = decisions.respond(
                 state, run.agent, heard.text, heard.heard, at=at, status=output.status,

@@ -234,6 +234,108 @@ def test_an_unlabelled_synthesis_is_the_recommendation() -> None:
     assert (heard.recommendation, heard.faults) == ("We buy a kettle.", [])
 
 
+@pytest.mark.parametrize(
+    ("name", "share"), [("answers", 0.9), ("answers-new", 0.95), ("answers-voices", 0.9)]
+)
+def test_whole_corpora_are_understood_or_asked(name: str, share: float) -> None:
+    played = corpus.play(name)
+    assert (played.get("wrong"), played.get("lost")) == (None, None)
+    assert len(played["right"]) >= share * len(corpus.rows(name))
+
+
+REASONS = "it cannot fail|the only open point is settled|that is why we did not vote for tin"
+REASONS += (
+    "|it does not cost anything|no nests then|a typo is not a wrong dose|the lid never closed"
+)
+REASONS += "|il n'y a pas moins cher|es ist nicht teurer|dos años bastan para saber si funciona"
+LIMITS = (
+    "but no, I disagree|no|not|not yet|the fee I leave open|the fee I do not accept|only on Sunday"
+)
+LIMITS += (
+    "|without the annex|the roof, not the floor|if tested|fine if the beams are tested|pas le prix"
+)
+LIMITS += (
+    "|the plan is sound, but the fee is too high|the fee is wrong|no, wait: partial|I am not sure"
+)
+LIMITS += (
+    "|yes to the roof and not the floor|none of the annex|we do not share the figures|the roof only"
+)
+
+
+@pytest.mark.parametrize("sign", [" — ", ". ", ": ", " - "])
+def test_the_word_in_its_place_counts_unless_its_reason_limits_it(sign: str) -> None:
+    for lines, want in (
+        (REASONS, {"claude": "agree", "gpt": "disagree"}),
+        (LIMITS, {"gpt": "disagree"}),
+    ):
+        for why in lines.split("|"):
+            text = voices._turn(f"- @claude: agree{sign}{why}.\n- @gpt: disagree")
+            assert words(read(text, TURN)) == want, why
+
+
+REFUSALS = """I'm sorry, but I can't assist with that request.
+I can't help with that.
+I was unable to read the file.
+Sorry, I cannot access the conversation file. Could you paste its contents here?
+Unfortunately, I am not able to provide a synthesis of this conversation.
+Je suis désolé, mais je ne peux pas répondre à cette demande.
+Je n'ai pas pu lire le fichier."""
+ERRORS = """API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+Error: rate limit reached
+Traceback (most recent call last):\\n  File "a.py", line 1
+The file does not exist.
+HTTP 401: invalid api key
+{"error": {"message": "Too many requests"}}
+Erreur : fichier introuvable"""
+ANSWERS = """I can't see why we should wait: tin is cheap and it lasts.
+I cannot help but agree with @claude.
+Sorry, I cannot agree with @gpt: the roof leaks.
+I can't access the roof before May, so tin has to wait.
+The error is in the fee: it counts twice.
+The file of 2019 is the only one that matters.
+Je ne peux pas soutenir le devis : il est faux.
+Unfortunately the fee is too high."""
+
+
+def test_a_refusal_or_an_error_of_a_program_is_no_answer() -> None:
+    synthesis = corpus.form_of({"kind": "synthesis"})
+    for lines, code in ((REFUSALS, ["refusal"]), (ERRORS, ["program-error"]), (ANSWERS, [])):
+        for line in lines.split("\n"):
+            text = line.replace("\\n", "\n")
+            for form in (FREE, synthesis):
+                assert codes(read(text, form)) == code, text
+    form = "## Reasoning\nI was unable to read the file.\n\n## Confidence\n4"
+    assert "refusal" not in codes(read(form, TURN))
+    assert read("I was unable to read the file.\n\nBLOCKING: no access", FREE).blockers == [
+        "no access"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("I'm sorry, but I can't assist with that.", "refused-by-model"),
+        (ERRORS.split("\n")[0], "unreachable"),
+        ("Error: rate limit reached", "quota"),
+        ("Invalid API key · Please run /login", "refused-key"),
+        ("The file does not exist.", "no-answer"),
+        ("HEARTBEAT_OK", "no-answer"),
+    ],
+)
+def test_a_run_that_printed_no_answer_has_failed(line: str, code: str) -> None:
+    (fault,) = read(line, FREE).faults
+    assert hearing.failure(fault)[0] == code
+
+
+def test_the_question_shows_what_is_in_doubt() -> None:
+    for text, words in (
+        (voices._turn(confidence="4\n\nNo, wait: 3"), "No, wait: 3"),
+        (voices._turn("- @claude: agree\n\nOn reflection: no."), "On reflection"),
+    ):
+        assert words in question(read(text, TURN), TURN)
+    assert read(voices._turn(confidence="4\n\nSorry again for the delay."), TURN).confidence == 4
+
+
 WRAPS = {
     "fence": "```markdown\n{}\n```",
     "preamble": "Sure! Here is my turn.\n\n{}",
@@ -458,3 +560,10 @@ def test_faults_name_their_part() -> None:
         Fault(part="stance:claude", code="no-stance"),
         Fault(part="stance:gpt", code="no-stance"),
     ]
+
+
+def test_nothing_said_about_the_question_leaves_it_open() -> None:
+    first = read(voices._turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
+    again = TURN.copy(asked=["stance:claude"])
+    for text in ("HEARTBEAT_OK", "I'm sorry, but I can't assist with that."):
+        assert merge(first, read(text, again), parts_of(first)) == first
