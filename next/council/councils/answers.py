@@ -13,20 +13,8 @@ _WRAPPED = ("<", "{", "\x1b", "\r", "[think", "[inst", "◁", "＜", "\\n", "\x0
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
 _ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "\\", "\u200b")
 # One of these is near the beginning of a text that is only a refusal or an error.
-_FAILING: tuple[str, ...] = ("can", "able", "imposs", "peux", "pu ", "arriv", "parvien", "won")
-_FAILING += (
-    "declin",
-    "invalid",
-    "refus",
-    "exceed",
-    "balance",
-    "err",
-    "limit",
-    "fail",
-    "not",
-    "out",
-)
-_FAILING += ("exist", "many", "traceback")
+_UNABLE = ("can", "able", "imposs", "peux", "pu ", "arriv", "won", "declin", "refus", "out")
+_FAILED = ("err", "inval", "exceed", "balance", "limit", "fail", "not", "exist", "many", "trace")
 _ORDER = ("choice", "position", "stance", "confidence", "recommendation", "blockers", "status")
 _WHOLE = {"turn": ["position", "confidence"], "vote": ["choice", "position", "confidence"]}
 _WHOLE |= {"synthesis": ["recommendation"], "contribution": ["status"]}
@@ -69,7 +57,7 @@ def read(text: str, form: Form) -> Heard:
     asking = _questions(own, form) if "@" in own and "?" in own else {}
     plainly = len(own) > 12 and own[0] != "[" and any(letter.isalnum() for letter in own[:2000])
     telling = any(word in low for word in (*_TELLING, *_ALSO))
-    telling |= len(own) < 700 and any(word in low[:90] for word in _FAILING)
+    telling |= len(own) < 700 and any(word in low[:90] for word in (*_UNABLE, *_FAILED))
     if form.kind == "contribution" and plainly and not telling:
         return Heard(questions=asking)
     from council.councils.answers_forms import read_form  # late: few contributions need `re`
