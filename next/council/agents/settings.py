@@ -47,6 +47,7 @@ class AgentSettings(Facts):
         answer: `stdout`, or `tool` where it answers by `council respond` itself.
         timeout: Seconds a run may take; 0 until `Settings.agent` has filled it.
         env, api_key_env: Names of further variables that its program sees; of that with its key.
+        context_limit: Characters of a prompt that its model reads; 0 is the council's.
         faults: Why it cannot be run as it is, one line each.
     """
 
@@ -59,6 +60,7 @@ class AgentSettings(Facts):
     env: list[str] = []
     base_url: str = ""
     api_key_env: str = ""
+    context_limit: int = 0
     faults: list[str] = []
 
     def digest(self) -> str:

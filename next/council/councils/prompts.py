@@ -2,7 +2,8 @@
 
 All that it may see now is in it once, with everybody's full reasoning. Texts are quoted between
 lines with a code from the digest of all of them, so none can contain it. Only above `context_limit`
-are texts cut, the oldest first, and the prompt says where.
+are texts cut, the oldest first, and the prompt says where. A model that reads little gets the short
+prompt: what everybody said last as far as it fits, and the form of the answer.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from council.app import App
 
 _FRAME, _EACH = 6000, 100  # characters that a prompt needs, and those around each text
+_SHORT = 8000  # below it the short prompt is used
 _FORMS = {"vote": "vote", "synthesis": "synthesize", "turn": "respond"}
 CHECKLIST = "skills/council/references/COUNCIL"
 
@@ -30,19 +32,25 @@ def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) ->
     lang = ".fr" * (state.lang == "fr" and app.settings.language != "fr")
     found = files.read(f"{app.root}/{CHECKLIST}{lang}.md", 100_000)
     checklist = found[0].decode("utf-8", "replace") if found and state.phase == m.CHALLENGE else ""
-    return prompt(state, agent, task, soul=app.soul(agent), checklist=checklist, run=run)
+    own = app.settings.agents.get(agent)
+    more = {"checklist": checklist, "limit": own.context_limit if own else 0}
+    return prompt(state, agent, task, soul=app.soul(agent), run=run, **more)
 
 
 def prompt(
     state: State, agent: str, task: str = "", *, soul: Soul | None = None, checklist: str = "",
-    run: str | None = None,
+    run: str | None = None, limit: int = 0,
 ) -> str:  # fmt: skip
     """Return the prompt of one agent.
 
     `task` is `contribution`, `turn`, `vote`, `synthesis`, `question` or "" (nothing is asked).
-    `run` is the run whose output is the answer, None for an answer by command.
+    `run` is the run whose output is the answer, None for an answer by command. `limit` is how many
+    characters the agent reads at most; 0 is that of the council.
     """
-    told, persona = _Told(state, agent), soul.persona.strip() if soul else ""
+    limit = min(limit or state.config.context_limit, state.config.context_limit)
+    if task and run is not None and limit < _SHORT:
+        return _short(_Told(state, agent, limit, short=True), task)
+    told, persona = _Told(state, agent, limit), soul.persona.strip() if soul else ""
     values = {
         **told.values(task), **told.said(_FRAME + len(persona) + len(checklist)),
         "persona": persona, "checklist": checklist.strip(), "run": run, "typed": run is None,
@@ -51,6 +59,19 @@ def prompt(
     parts = ["frame", task or "nothing", *(["answer"] if task else [])]
     texts = (words.template(f"prompts/{state.lang}/{part}.md") for part in parts)
     return "\n".join(words.fill(text, values, told.forms) for text in texts)
+
+
+def _short(told: _Told, task: str) -> str:
+    """Return the prompt for a model that reads little: what fits, and the form of the answer."""
+    asked, folder = task in _FORMS, f"prompts/{told.state.lang}"
+    form = words.template(f"{folder}/{task}.md").partition("\n```\n")[2].partition("\n```")[0]
+    values = {**told.values(task), task: True, "form": asked, "b": "12345678"}
+    values |= {} if task == "question" else {"question": ""}
+    values |= {} if task == "vote" or values["given"] else {"options": []}
+    template = words.template(f"{folder}/short.md") + form * asked
+    values |= told.said(len(words.fill(template, {**values, "texts": True}, told.forms)))
+    values["texts"] = values["brief"] or values["entries"]
+    return words.fill(template, values, told.forms)
 
 
 def pseudonyms(state: State, reader: str) -> dict[str, str]:
@@ -71,15 +92,17 @@ def unmasked(state: State, author: str, text: str) -> str:
 class _Told:
     """What one reader may know of a state, with names as it may know them."""
 
-    def __init__(self, state: State, agent: str) -> None:
-        self.state, self.agent = state, agent
+    def __init__(self, state: State, agent: str, limit: int, *, short: bool = False) -> None:
+        self.state, self.agent, self.limit, self.short = state, agent, limit, short
         self.masks = pseudonyms(state, agent) if state.config.anonymous else {}
         names = {one: f"@{self.masks.get(one, one)}" for one in state.participants}
         # In the order of the list a reader could tell who is who.
         self.names = dict(sorted(names.items(), key=lambda both: both[1])) if self.masks else names
         seen = sight.visible(state, agent)
-        self.entries = [one for one in seen if one.kind != "guidance"]
-        self.guidance = [one for one in seen if one.kind == "guidance"]
+        self.guidance = [one for one in seen if one.kind == "guidance" and not short]
+        last = {(one.agent, one.kind == "guidance"): one for one in seen}
+        self.entries = [one for one in seen if one not in self.guidance]
+        self.entries = list(last.values()) if short else self.entries
         self.terms = words.load(f"prompts/{state.lang}/terms.txt")
         self.forms: words.Forms = {
             **{**self.terms, "term": self.terms.get, "at": self.at, "name": self.name},
@@ -142,14 +165,17 @@ class _Told:
 
     def said(self, frame: int) -> dict[str, Any]:
         """Return all texts, cut so that with `frame` characters they fit, and the code around."""
-        state, terms, limit = self.state, self.terms, self.state.config.context_limit
+        state, terms, limit = self.state, self.terms, self.limit
         brief, notes = state.brief.strip(), "\n".join(state.notes).strip()
         private = state.private.get(self.agent, "").strip()
+        if self.short:
+            brief, notes = cut(brief, max(0, limit - frame) // 3), ""
         texts = [self.text(one.text.strip()) for one in self.entries]
         guided = [one.copy(text=self.text(one.text)) for one in self.guidance]
         fixed = [brief, private, notes, *(one.text for one in guided)]
         room = max(limit - frame - sum(map(len, fixed)) - _EACH * len(texts), (limit - frame) // 4)
-        short = _fitting(texts, room, terms["left_out"].replace("{name}", state.name))
+        note = "[…]" if self.short else terms["left_out"].replace("{name}", state.name)
+        short = _fitting(texts, room, note)
         code = digest("\n".join([state.mark, self.agent, *fixed, *short]))[:8]
         while any(code in text for text in (*fixed, *short)):
             code = digest(code)[:8]
@@ -159,7 +185,7 @@ class _Told:
              "false": [n for n, quote in enumerate(one.heard.quotations, 1) if not quote.found]}
             for one, text in zip(self.entries, short, strict=True)]  # fmt: skip
         return {
-            "b": code, "brief": brief, "private": private, "notes": notes,
+            "b": code, "limit": limit, "brief": brief, "private": private, "notes": notes,
             "cut": short != texts, "entries": entries,
             "guided": guided, "artifacts": sorted(filter(is_id, named)),
             "blockers": [one.copy(text=cut(self.text(one.text), 80))

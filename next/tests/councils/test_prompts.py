@@ -307,3 +307,19 @@ def test_nothing_is_asked_of_who_only_looks() -> None:
     told = prompts.prompt(debated().state, "visitor")
     assert "Nothing is asked of you now." in told and "How to answer" not in told
     assert said("a", 1) in told
+
+
+@pytest.mark.parametrize("lang", ["en", "fr"])
+def test_a_model_that_reads_little_gets_at_most_400_tokens(lang: str) -> None:
+    for state in at_each_point():
+        state.lang, state.brief, task = lang, "The roof leaks. " * 60, task_of(state)
+        told = prompts.prompt(state, "a", task, soul=SOUL, run="r", limit=1600)
+        assert len(told) <= 1600, (state.phase, len(told))
+        assert "{" not in told and ("Tin" in told or "tin" in told)
+        code = told.split("`[[")[1].split(" ")[0]
+        assert told.count(f"\n[[{code} end]]") == told.count(f"\n[[{code} ") / 2
+        whole = prompts.prompt(state, "a", task, soul=SOUL, run="r")
+        form = whole.partition("\n```\n")[2].partition("\n```")[0]
+        assert form in told and bool(form) is (task != "contribution")
+    typed = prompts.prompt(state, "a", task, limit=1600)
+    assert "council synthesize" in typed
