@@ -69,6 +69,9 @@ def _inside(text: str) -> str:
     outside, blocks = fenced(text)
     if not outside.strip() and len(blocks) == 1:
         return blocks[0].strip()
+    half, again = text[: len(text) // 2].strip(), text[len(text) // 2 :].strip()
+    if text[:1] == "{" and half == again:
+        return half
     texts = _texts(_json(text)) if text[:1] in ("{", "[", '"') else []
     if len(texts) == 1 and not search("key of a form", text):
         return texts[0]

@@ -69,7 +69,11 @@ def heard(
         from council.councils import prompts  # late: most councils have no pseudonyms
 
         words = prompts.unmasked(state, agent, words)
-    heard = answers.merge(answers.read(words, form), given, parts)
+    read = answers.read(words, form)
+    is_json = words[:1] == "{" and words[-1:] == "}" and form.kind in ("turn", "vote")
+    if is_json and not (read.faults or read.blockers):  # people read it, too
+        words = answers.written(read, read.reasoning, form)
+    heard = answers.merge(read, given, parts)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
     first = decisions.provisional(state, agent)

@@ -12,7 +12,7 @@ from council.archive.artifacts import is_id
 from council.councils import model as m
 from council.councils import sight, words
 from council.councils.model import Entry, Participant, State
-from council.kernel import files
+from council.kernel import codec, files
 from council.kernel.ids import cut, digest
 from council.kernel.record import Any
 
@@ -72,6 +72,22 @@ def _short(told: _Told, task: str) -> str:
     values |= told.said(len(words.fill(template, {**values, "texts": True}, told.forms)))
     values["texts"] = values["brief"] or values["entries"]
     return words.fill(template, values, told.forms)
+
+
+def schema(state: State, agent: str, task: str) -> Any:
+    """Return the JSON schema of a `turn` or `vote`, None where the answer has no fixed form."""
+    if task not in ("turn", "vote"):
+        return None
+    told, made = _Told(state, agent, 0), codec.loads(words.template("councils/schemas.json"))[task]
+    values = told.values(task)
+    if needs := [told.at(one).removeprefix("@") for one in values["needs"]]:
+        made["properties"]["responses"]["items"]["properties"]["agent"]["enum"] = needs
+    else:
+        del made["properties"]["responses"]
+        made["required"].remove("responses")
+    if task == "vote":
+        made["properties"]["choice"]["enum"] = [*values["letters"], "abstain"]
+    return made
 
 
 def pseudonyms(state: State, reader: str) -> dict[str, str]:

@@ -48,6 +48,11 @@ class _Conversations(KindRow):
         run = None if by_hand else one.ident(state.conversation_id)
         return prompts.prompt_of(app, state, one.agent, one.task, run)
 
+    def schema(self, state: State, one: Work) -> Any:
+        from council.councils import prompts  # late: as above
+
+        return prompts.schema(state, one.agent, one.task)
+
     def variables(self, state: State, one: Work) -> dict[str, str]:
         made = {"NAME": state.name, "PHASE": state.phase, "TOUR": str(one.tour)}
         made |= {"ROUND": state.round().mark, "TRACE": state.conversation_id}

@@ -54,6 +54,10 @@ class KindRow:
         """Return what the agent is told; `by_hand`: it answers by command, not by its output."""
         raise NotImplementedError
 
+    def schema(self, state: Any, work: Work) -> Any:
+        """Return the JSON schema of the answer for servers that take one, None for free text."""
+        return None
+
     def variables(self, state: Any, work: Work) -> dict[str, str]:
         """Return the COUNCIL_* variables of the run, without token, report and task id."""
         return {}

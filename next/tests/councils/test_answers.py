@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import sys
 import time
 from pathlib import Path
@@ -19,7 +21,7 @@ from council.councils import hearing
 from council.councils.answers import Form, merge, question, read, said
 from council.councils.answers_forms import unlabelled
 from council.councils.hearing import Stated
-from council.councils.model import Fault, Heard
+from council.councils.model import STANCES, Fault, Heard
 from council.kernel.errors import Invalid
 from tests.councils import corpus
 from tests.councils.play import Play
@@ -366,6 +368,56 @@ def test_wrappings_change_nothing(wrap: str) -> None:
         if read(text, form) != read(wrapped, form):
             changed.append(row["id"])
     assert changed == []
+
+
+SCHEMA_SHAPES = {
+    "honoured": "{j}",
+    "pretty": "{p}",
+    "ignored": "{m}",
+    "fenced": "Here it is:\n\n```json\n{p}\n```",
+    "within": '{{"answer": {j}}}',
+    "array": "[{j}]",
+    "escaped": "{e}",
+    "thought": '<think>Hm: {{"confidence": 1}}</think>{j}',
+    "preamble": "Sure.\n{p}\nDone.",
+    "doubled": "{j}\n{j}",
+    "both": "{j}\n\n{m}",
+    "differs": "{j}\n\n{o}",
+    "cut off": "{c}",
+    "half": "{h}",
+    "refused": "I'm sorry, but I can't assist with that.",
+}
+
+
+@pytest.mark.parametrize("shape", SCHEMA_SHAPES)
+def test_answers_by_schema_are_never_misread(shape: str) -> None:
+    heard_at_once = 0
+    for one, two, level in itertools.product(STANCES, STANCES, range(1, 6)):
+        rows = [("claude", one, "it rains"), ("gpt", two, "")]
+        responses = [dict(zip(("agent", "stance", "comment"), row, strict=True)) for row in rows]
+        made = {"position": "Tin, in May.", "responses": responses}
+        made |= {"reasoning": "It is cheap.", "confidence": level}
+        markdown = voices._turn(f"- @claude: {one}\n- @gpt: {two}", str(level), "Tin, in May.")
+        other = voices._turn(f"- @claude: {one}\n- @gpt: {two}", str(level % 5 + 1), "Tiles.")
+        text = SCHEMA_SHAPES[shape].format(
+            j=json.dumps(made), p=json.dumps(made, indent=2), m=markdown, o=other,
+            e=json.dumps(json.dumps(made, indent=2)), c=json.dumps(made)[:-40],
+            h=json.dumps({**made, "confidence": f"{level * 20}%", "responses": responses[:1]}),
+        )  # fmt: skip
+        heard = read(text, TURN)
+        assert heard.position in ("", "Tin, in May.") and heard.confidence in (None, level)
+        assert words(heard).items() <= {"claude": one, "gpt": two}.items()
+        heard_at_once += not heard.faults
+    asked = shape in ("differs", "cut off", "half", "refused")
+    assert heard_at_once == (0 if asked else 45)
+
+
+def test_an_answer_by_schema_is_kept_in_the_form_that_people_read() -> None:
+    play = Play("deliberation")
+    text = '{"position": "Tin.", "reasoning": "It is cheap.", "confidence": 4}'
+    told = hearing.heard(play.state, "a", text)
+    assert "## Position\n\nTin." in told.text and "{" not in told.text
+    assert read(told.text, Form()).copy(stances={}) == told.heard
 
 
 HOSTILE = [

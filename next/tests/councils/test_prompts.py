@@ -323,3 +323,12 @@ def test_a_model_that_reads_little_gets_at_most_400_tokens(lang: str) -> None:
         assert form in told and bool(form) is (task != "contribution")
     typed = prompts.prompt(state, "a", task, limit=1600)
     assert "council synthesize" in typed
+
+
+def test_a_schema_names_the_letters_and_all_whose_stance_is_owed() -> None:
+    vote = prompts.schema(debated(max_rounds=1).state, "b", "vote")
+    assert vote["properties"]["choice"]["enum"] == ["A", "B", "C", "new", "abstain"]
+    assert vote["properties"]["responses"]["items"]["properties"]["agent"]["enum"] == ["a", "c"]
+    first = prompts.schema(Play("deliberation").state, "a", "turn")
+    assert first["required"] == list(first["properties"]) == ["position", "reasoning", "confidence"]
+    assert prompts.schema(answered().state, "a", "contribution") is None

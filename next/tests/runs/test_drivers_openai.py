@@ -58,11 +58,12 @@ def stream(*events: object, done: bool = True) -> str:
     return "".join(f"data: {one}\n\n" for one in [*shown, *(["[DONE]"] if done else [])])
 
 
-def ask(tmp_path, server, environ=None, **fields):
+def ask(tmp_path, server, environ=None, schema=None, **fields):
     agent = AgentSettings(id="ada", driver="openai", model="m", base_url=server.url, **fields)
     place = RunPlace(
         root=str(tmp_path),
         id="c.1.ada.1",
+        schema=schema,
         agent="ada",
         folder=f"{tmp_path}/run",
         environ={**os.environ, **(environ or {})},
@@ -123,6 +124,31 @@ def test_a_server_that_cannot_stream_is_asked_without(tmp_path):
     server = Server(body=(refused, whole))
     assert ask(tmp_path, server).text == "Yes, one."
     assert [one.get("stream", False) for one in server.asked] == [True, False]
+
+
+REFUSALS = ["This response_format type is unavailable now", "json_schema is not supported"]
+
+
+@pytest.mark.parametrize("words", [*REFUSALS, ""])
+def test_a_schema_is_sent_and_left_out_where_it_is_refused(tmp_path, words):
+    class Choosy(Server):
+        @property
+        def answer(self):
+            known = not (words and "response_format" in self.asked[-1])
+            told = json.dumps({"error": {"message": words}})
+            body = stream(piece("Yes, one.", "stop"))
+            return (200, "text/event-stream", body, {}) if known else (400, JSON, told, {})
+
+        @answer.setter
+        def answer(self, value):
+            pass
+
+    server, schema = Choosy(), {"type": "object"}
+    assert ask(tmp_path, server, schema=schema).text == "Yes, one."
+    sent = [one.get("response_format", {}).get("json_schema", {}) for one in server.asked]
+    asked_for = {"name": "answer", "strict": True, "schema": schema}
+    assert sent == ([asked_for, {}] if words else [asked_for])
+    assert all(one["stream"] for one in server.asked)
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "all_proxy"])

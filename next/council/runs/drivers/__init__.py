@@ -33,6 +33,7 @@ class RunPlace(Record):
         id: The run's id, which the agent sees as its task id.
         folder: The run's own, absolute, of `prompt.md`, `output`, `errors`, `report` and `pid`.
         token: The secret that makes what it says *verified*.
+        schema: The JSON schema of the answer, None for free text.
         variables: Further variables of the run (`COUNCIL_NAME`, `COUNCIL_PHASE`, …).
         environ: The environment of the caller, of which the run sees a part.
         max_bytes: The longest answer that is taken.
@@ -45,6 +46,7 @@ class RunPlace(Record):
     agent: str
     folder: str
     token: str = ""
+    schema: Any = None
     variables: dict[str, str] = {}
     environ: dict[str, str] = {}
     max_bytes: int = 1024 * 1024

@@ -19,6 +19,11 @@ from council.runs.drivers.command import run_program
 KEY = "OPENAI_API_KEY"
 # What only OpenAI's own server knows goes to no other.
 OWN = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+# What a server may not know: the fields of a request, and words by which it refuses them.
+MAY_GO = (
+    (("response_format",), ("response_format", "schema", "grammar", "json", "structured")),
+    (("stream", "stream_options"), ("stream",)),
+)
 LOOPBACK = ("127.", "localhost", "[::1]")
 
 
@@ -30,6 +35,7 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
         return Output(code="refused-key", words=f"no key: the variable {name} is not set")
     env = {**place.environment((*(() if agent.base_url else OWN), *agent.env)), KEY: key}
     argv = [sys.executable, "-P", "-m", __name__, agent.model, agent.base_url]
+    argv.append(json.dumps(place.schema))
     output = run_program(argv, prompt, "openai", env, place, (KEY,))
     if "No module named 'openai'" in output.words:
         output.code, output.words = "missing-program", "the Python package openai is missing"
@@ -40,10 +46,10 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
 
 
 def main() -> None:
-    """Ask once: model and address are the arguments, the prompt is the standard input."""
+    """Ask once: model, address and schema are the arguments, the prompt is the standard input."""
     import openai  # late: the driver itself does without
 
-    model, base_url = sys.argv[1:3]
+    model, base_url, schema = [*sys.argv[1:3], json.loads(sys.argv[3])]
     key, prompt = os.environ.get(KEY, ""), sys.stdin.buffer.read().decode("utf-8", "replace")
     # A proxy gets nothing that is asked of this very machine; no other host gets a prompt.
     is_far = not base_url.partition("://")[2].startswith(LOOPBACK)
@@ -57,16 +63,24 @@ def main() -> None:
     body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": prompt}]}
     headers: Any = {} if key else {"headers": {"Authorization": openai.omit}}
     form: Any = {"cast_to": object, "stream": True, "stream_cls": openai.Stream[object]}
-    streamed = {**body, "stream": True, "stream_options": {"include_usage": True}}
-    for way in (streamed, body):
+    body |= {"stream": True, "stream_options": {"include_usage": True}}
+    if schema:
+        named = {"name": "answer", "strict": True, "schema": schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
+    while True:
         try:
-            answer = client.post("/chat/completions", body=way, options=headers, **form)
+            answer = client.post("/chat/completions", body=body, options=headers, **form)
             _pass_on(answer.response)
             return
         except openai.APIStatusError as error:
             status, words = error.status_code, _words(error.body) or error.message
-            if status in (400, 422) and way is not body and "stream" in words:
-                continue  # it does not know that way
+            known, told = status not in (400, 422, 500, 501), words.casefold()
+            gone = [names for names, signs in MAY_GO if any(sign in told for sign in signs)]
+            gone = [name for names in gone for name in names if name in body and not known]
+            for name in gone:
+                del body[name]
+            if gone:
+                continue
             sent, where = error.response.headers, f" at {error.request.url}" * (status == 404)
             if to := sent.get("location"):
                 words = f"it sends us to {to}: is base_url right?"
