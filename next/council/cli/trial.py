@@ -44,7 +44,7 @@ def trial(app: App, given: Given) -> Said:
     if state.ended_at:
         return Said(data=data, text=text, notes=[f"report: {app.root}/trials/{name}.md"])
     note = f"! {state.paused}; to continue: council trial {name} --resume"
-    code = _INTERRUPTED if state.paused == service.PAUSED else _STOPPED
+    code = _INTERRUPTED if state.paused == "paused" else _STOPPED
     return Said(data=data, text=text, notes=[note], code=code)
 
 

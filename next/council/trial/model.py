@@ -19,11 +19,9 @@ from council.runs.work import Event, Runs, Try, Work
 
 ALONE, VOTE, TALKS = "alone", "vote", ("council", "deliberation")
 ARMS = (ALONE, VOTE, *TALKS)
-TIMES = 2  # that each member answers alone
-WINDOW = 2  # rounds at once: `Runs` keeps as many
+TIMES, WINDOW = 2, 2  # how often members answer alone; rounds at once, as `Runs` keeps two
 _OWN = ("opened", "answered", "talked", "paused", "resumed", "ended")
 EVENTS = dict.fromkeys((*runs.TYPES, *map("trial.{}".format, _OWN)))
-render = None  # it has no page
 _EDGE = " \t\r\n.,;:!?\"'`*_()[]<>«»“”‘’…"
 _MOST = 400  # characters of an answer that are kept
 
@@ -136,14 +134,12 @@ def evolve(state: State, event: Event) -> None:
 
 def _tries(state: State) -> list[tuple[Work, Try]]:
     """Return the single answers that are missing in the oldest open rounds, and what comes next."""
-    made, waits = list[tuple[Work, Try]](), [timedelta(seconds=one) for one in state.backoff]
-    tours = range(1, state.tours() + 1)
+    waits, tours = [timedelta(seconds=one) for one in state.backoff], range(1, state.tours() + 1)
     missing = [(t, a) for t in tours for a in state.agents if f"{t}.{a}" not in state.singles]
-    for tour, agent in [one for one in missing if one[0] < missing[0][0] + WINDOW]:
-        after = runs.next_try(state.runs, agent, "single", tour, waits)
-        one = Work(agent=agent, task="single", tour=tour, attempt=after.attempt or 1)
-        made.append((one, after))
-    return made
+    near = [(t, a) for t, a in missing if t < missing[0][0] + WINDOW]
+    tries = [(t, a, runs.next_try(state.runs, a, "single", t, waits)) for t, a in near]
+    made = [Work(agent=a, task="single", tour=t, attempt=n.attempt or 1) for t, a, n in tries]
+    return [(one, after) for one, (_, _, after) in zip(made, tries, strict=True)]
 
 
 def work(state: State, now: datetime) -> list[Work]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 LEVEL, SAMPLES, CHECK = 0.05, 4999, 10  # CHECK: seconds that a command may take
 MARGIN, ENOUGH = 20, 20  # points that "no difference" rules out, if there are so many questions
-Column = list[Said]
 
 
 def compared(these: list[bool], those: list[bool], seed: int = 0) -> dict[str, Any]:
@@ -52,7 +51,7 @@ def figures(app: App, state: State) -> dict[str, Any]:
         checked[key] = checked.get(key) or _checked(app, one.check, text)
         return checked[key] == "right"
 
-    def columns(time: int) -> dict[str, Column]:
+    def columns(time: int) -> dict[str, list[Said]]:
         made = {a: [state.singles[state.key(n, time, a)] for n in numbers] for a in members}
         return made | ({VOTE: [_vote(state, n, time) for n in numbers]} if members else {})
 
@@ -93,7 +92,7 @@ def _vote(state: State, number: int, time: int) -> Said:
     return made.copy(usd=sum(one.usd for one in said))
 
 
-def _row(column: Column, right: list[bool]) -> dict[str, Any]:
+def _row(column: list[Said], right: list[bool]) -> dict[str, Any]:
     """Return accuracy and cost of an arm; the cost is that of a right answer, None without one."""
     n, count = len(column), sum(right)
     low, high = stats.binomtest(count, n).proportion_ci() if n else (0.0, 1.0)

@@ -57,8 +57,8 @@ class _Trials(KindRow):
             return [work.failed(run.id, when, output.code, output.words, use, output.again)]
         said = {"text": model.answer_in(output.text, _asked(state, run.tour)[0]), "ms": use.ms or 0}
         said |= {"tokens": use.tokens or use.estimated or 0, "usd": use.usd or 0.0}
-        event = {"type": "trial.answered", "key": f"{run.tour}.{run.agent}", **said}
-        return [work.answered(run.id, when, use, output.cut), event]
+        said |= {"type": "trial.answered", "key": f"{run.tour}.{run.agent}"}
+        return [work.answered(run.id, when, use, output.cut), said]
 
     def running(self, state: State) -> list[str]:
         return [*super().running(state), *state.left()[: OPEN * state.may()]]
@@ -88,10 +88,10 @@ class _Trials(KindRow):
                     _convene(app, state, key)
 
     def status(self, app: App, name: str, state: State) -> dict[str, Any]:
-        done, since = len(state.singles) + len(state.talks), times.instant(state.created_at)
+        done = len(state.singles) + len(state.talks)
         total = state.tours() * len(state.agents) + len(state.talks) + len(state.left())
         told = f"{done} of {total}, ${state.usd():.2f}"
-        left = (app.now - since) / max(1, done) * (total - done)
+        left = (app.now - times.instant(state.created_at)) / max(1, done) * (total - done)
         told += f", {times.spoken(left)} left" * (0 < done < total)
         told += f", paused: {state.paused}" * bool(state.paused)
         return {**super().status(app, name, state), "done": done, "total": total, "status": told}

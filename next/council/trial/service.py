@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from council.app import App
 
 PACKS = os.path.join(os.path.dirname(__file__), "packs")
-PAUSED = "paused"  # why, where a person paused it
 _FRAME, _SAID, _MOST = 1200, 300, 16 << 20  # tokens of a frame, of an answer; bytes of a file
 
 
@@ -59,7 +58,7 @@ def _question(row: Any) -> Question:
         "the answer must be one of the options": options and answer not in options,
         "options must differ": len({*options} - {""}) < len(options),
     }
-    for what in [one for one in wrong if wrong[one]]:
+    for what in filter(wrong.get, wrong):
         raise ValueError(what)
     return one
 
@@ -122,7 +121,7 @@ def steer(app: App, name: str, verb: str, runs: int | None, usd: float | None) -
 
     def decide(state: State) -> list[dict[str, Any]]:
         most = {"maxRuns": runs or state.max_runs, "maxUsd": state.max_usd if usd is None else usd}
-        return [] if state.ended_at else [{"type": f"trial.{verb}d", "why": PAUSED, **most}]
+        return [] if state.ended_at else [{"type": f"trial.{verb}d", "why": "paused", **most}]
 
     if not TRIALS.knows(app, name):
         raise NotFound("no-trial", f"no trial {name}", f"begun are: {', '.join(TRIALS.names(app))}")
