@@ -42,6 +42,8 @@ def respond(app: App, given: Given) -> Said:
     outcome = "asked" if is_kept else done["outcome"]
     heard, moved = done["understood"], done["transition"] or {"from": "", "to": None}
     more = {**heard, outcome: True, "next": moved["to"], "over": moved["to"] == ""}
+    if moved["to"]:
+        more["next"] = f"{moved['to']}, round {done['tour'] + 1}"
     more["status"] = heard["status"].replace("RESPONDED", "")
     more["approval"] = moved["from"] == moved["to"] == "SYNTHESIZE"
     code = _LATE if outcome == "late" else 0
@@ -66,7 +68,8 @@ def wait(app: App, given: Given) -> Said:
     most = times.duration(given.timeout).total_seconds() if given.timeout else None
     seen = service.wait(app, given.name, agent, most)
     code = {"turn": 0, "over": _OVER, "timeout": _TIMED_OUT}[seen["outcome"]]
-    return Said(data=seen, more={seen["outcome"]: True}, code=code)
+    waits = ", ".join(seen["waiting"])
+    return Said(data=seen, more={seen["outcome"]: True, "waits": waits}, code=code)
 
 
 def say(app: App, given: Given) -> Said:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from council.councils.answers import Form
 
 _MARKS = {'"': '"', "“": "”", "„": "“", "«": "»"}
-_NEAR, _WORDS, _MOST = 80, 3, 100
+_NEAR, _JUST, _WORDS, _MOST = 80, 20, 3, 100
 _SAME = {ord(c): '"' for c in "“”„«»"} | {ord(c): "'" for c in "‘’"} | {ord(c): "-" for c in "–—‑"}
 _SAME |= {ord("…"): "...", ord("*"): "", ord("`"): "", ord("_"): ""}
 
@@ -142,21 +142,23 @@ def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) ->
             made.append(_checked(quoted.strip().strip('"“”«»'), of, spoken))
             of, quoted = made[-1].of, ""
         of = _named(line, names) or of
-        for words, around in _in_marks(line):
+        for words, around, just_before in _in_marks(line):
             credited = _named(around, names)
             if (credited or of) and len(words.split()) >= _WORDS and len(made) < _MOST:
-                made.append(_checked(words, credited, spoken, of))
+                quote = _checked(words, credited, spoken, of)
+                if quote.found or _named(just_before, names):  # else they may quote nobody
+                    made.append(quote)
         of = of if start or made else ""
     return made[:_MOST]
 
 
-def _in_marks(line: str) -> list[tuple[str, str]]:
-    """Return the words between quotation marks, each with what stands near it."""
+def _in_marks(line: str) -> list[tuple[str, str, str]]:
+    """Return the words between quotation marks, with what is near them and just before them."""
     found, at = [], 0
     while at < len(line):
         if line[at] in _MARKS and (end := line.find(_MARKS[line[at]], at + 1)) > at:
             near = f"{line[end + 1 : end + _NEAR]} {line[max(0, at - _NEAR) : at]}"
-            found.append((line[at + 1 : end].strip(), near))
+            found.append((line[at + 1 : end].strip(), near, line[max(0, at - _JUST) : at]))
             at = end
         at += 1
     return found
@@ -170,11 +172,14 @@ def _named(words: str, names: dict[str, str]) -> str:
 
 
 def _checked(words: str, of: str, spoken: list[tuple[str, str]], perhaps: str = "") -> Quote:
-    """Return a passage as a quotation: of whom it is credited to, else of who said it last."""
+    """Return a passage as a quotation: of whom it is credited to, if it said that, else of who did.
+
+    What somebody else said is found: it was said, and the reader sees by whom.
+    """
     parts = [part.strip(" .,;:") for part in _plain(words).replace("[...]", "\0").split("\0")]
     holders = [who for who, text in spoken if all(part in text for part in parts)]
-    found = bool(holders) if not of else of in holders or "" in holders
-    return Quote(text=words, of=of or (holders or [perhaps])[-1], found=found)
+    said_by = of if of in holders or not holders else holders[-1]
+    return Quote(text=words, of=said_by or perhaps * (not holders), found=bool(holders))
 
 
 def _plain(text: str) -> str:

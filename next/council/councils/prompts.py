@@ -33,8 +33,9 @@ def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) ->
     found = files.read(f"{app.root}/{CHECKLIST}{lang}.md", 100_000)
     checklist = found[0].decode("utf-8", "replace") if found and state.phase == m.CHALLENGE else ""
     own = app.settings.agents.get(agent)
-    more = {"checklist": checklist, "limit": own.context_limit if own else 0}
-    return prompt(state, agent, task, soul=app.soul(agent), run=run, **more)
+    limit = own.context_limit if own else 0
+    soul = app.soul(agent)
+    return prompt(state, agent, task, soul=soul, run=run, checklist=checklist, limit=limit)
 
 
 def prompt(
@@ -198,7 +199,7 @@ class _Told:
         named = {f"art_{part[:64]}" for text in (brief, *texts) for part in text.split("art_")[1:]}
         entries = [
             {**vars(one), "id": self.ident(one), "text": text,
-             "false": [n for n, quote in enumerate(one.heard.quotations, 1) if not quote.found]}
+             "false": [f"“{cut(said, 40)}”" for said in _unfound(one)]}
             for one, text in zip(self.entries, short, strict=True)]  # fmt: skip
         return {
             "b": code, "limit": limit, "brief": brief, "private": private, "notes": notes,
@@ -231,3 +232,9 @@ def _replaced(text: str, name: str, other: str) -> str:
         after = part[:1] if part[:1] not in ("-", "_") else part[1:2]
         first += (name if first[-1:].isalnum() or after.isalnum() else other) + part
     return first
+
+
+def _unfound(entry: Entry) -> list[str]:
+    """Return what an entry quotes though nobody said it, without brackets: they mark its line."""
+    words = [one.text for one in entry.heard.quotations if not one.found]
+    return [one.translate({ord("["): None, ord("]"): None}) for one in words]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
+FILING = 5.0  # seconds that `wait` gives to whoever writes the minutes
 
 
 # --- which conversation, and who ---
@@ -248,7 +249,7 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
     Raises:
         Refused: The agent takes no part (`not-a-participant`).
     """
-    ends, document = time.monotonic() + (seconds or 0), None
+    ends, filed, document = time.monotonic() + (seconds or 0), 0.0, None
     which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
     while True:
         try:
@@ -256,13 +257,17 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
             state: State = document.read()
             which = state.conversation_id
             outcome = "over" if state.ended_at else "turn" if agent in rules.asked(state) else ""
+            filed = filed or (time.monotonic() + FILING) * (outcome == "over")
+            if outcome == "over" and not state.minutes and time.monotonic() < filed:
+                outcome = ""  # its minutes are being written
         except NotFound:
             state, outcome = find(app, which), "over"
         if not outcome and seconds is not None and time.monotonic() >= ends:
             outcome = "timeout"
         if outcome:
             minutes = state.minutes and f"{app.root}/{state.minutes}"
-            return {**place(state), "agent": agent, "minutes": minutes, "outcome": outcome}
+            made = {**place(state), "agent": agent, "minutes": minutes, "outcome": outcome}
+            return {**made, "waiting": rules.asked(state)}
         if agent not in (state.config.synthesizer, state.config.coordinator):
             decisions.member(state, agent)
         time.sleep(POLL)

@@ -149,10 +149,10 @@ def signing(state: State) -> str:
 
 
 def dominating(state: State) -> list[str]:
-    """Return who has said more than its share of all words, from the second round on."""
+    """Return who has said more than its share of all words in the rounds before this one."""
     said = dict.fromkeys(state.participants, 0)
     for entry in state.entries:
-        if entry.agent in said and not entry.late and not state.is_sealed(entry):
+        if entry.agent in said and not entry.late and entry.tour < state.tour:
             said[entry.agent] += len(entry.text.split())
     share = _SHARE * sum(said.values()) / max(1, len(said))
     counts = state.tour > 1 and len(said) > 2

@@ -169,7 +169,7 @@ def test_quotations_that_were_never_said_are_marked() -> None:
     quotes = [Quote(text="beams", of="a", found=True), Quote(text="cloud", of="a")]
     play.says("b", "> beams\n\n> cloud", heard=Heard(quotations=quotes))
     told = prompts.prompt(play.state, "c", "contribution")
-    assert ", not found word for word: quotation 2]]" in told
+    assert ", not found word for word: “" in told
 
 
 def test_how_to_answer() -> None:

@@ -23,10 +23,10 @@ NAMES = {"sage": "Sage", "nova": "Nova"}
         ("> No bot: see the list.\n\nWhy not?", [("No bot: see the list.", "sage", True)]),
         (
             '> No bot: see the list.\n\nNobody looks, and "the cloud is free" is wrong.',
-            [("No bot: see the list.", "sage", True), ("the cloud is free", "sage", False)],
+            [("No bot: see the list.", "sage", True)],  # what nobody is credited with may be a name
         ),
         ("@nova wrote “it's cheap - and small”.", [("it's cheap - and small", "nova", True)]),
-        ('Sage said "It’s cheap – and small."', [("It’s cheap – and small.", "sage", False)]),
+        ('Sage said "It’s cheap – and small."', [("It’s cheap – and small.", "nova", True)]),
         ('@sage: "no bot […] is not free"', [("no bot […] is not free", "sage", True)]),
         ('I would call it "a small local script".', []),
         ('@sage: "no" and "yes"', []),

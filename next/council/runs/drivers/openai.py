@@ -75,8 +75,8 @@ def main() -> None:
         except openai.APIStatusError as error:
             status, words = error.status_code, _words(error.body) or error.message
             known, told = status not in (400, 422, 500, 501), words.casefold()
-            gone = [names for names, signs in MAY_GO if any(sign in told for sign in signs)]
-            gone = [name for names in gone for name in names if name in body and not known]
+            refused = [names for names, signs in MAY_GO if any(sign in told for sign in signs)]
+            gone = [one for names in refused for one in names if one in body and not known]
             for name in gone:
                 del body[name]
             if gone:
