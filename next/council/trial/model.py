@@ -102,14 +102,11 @@ class State(Record):
             made[self.agents[(seat + number) % len(self.agents)]] += facts
         return made
 
-    def usd(self) -> float:
-        """Return what was spent, as far as it was reported."""
-        return self.runs.usd + sum(one.usd for one in self.talks.values())
-
     def may(self) -> bool:
         """Return whether a further run or talk may begin now; those under way are ended."""
         used = self.runs.count + sum(one.runs for one in self.talks.values())
-        is_free = used < self.max_runs and not 0 < self.max_usd <= self.usd()
+        usd = self.runs.usd + sum(one.usd for one in self.talks.values())
+        is_free = used < self.max_runs and not 0 < self.max_usd <= usd
         return is_free and not (self.paused or self.ended_at)
 
 
@@ -138,8 +135,8 @@ def _tries(state: State) -> list[tuple[Work, Try]]:
     missing = [(t, a) for t in tours for a in state.agents if f"{t}.{a}" not in state.singles]
     near = [(t, a) for t, a in missing if t < missing[0][0] + WINDOW]
     tries = [(t, a, runs.next_try(state.runs, a, "single", t, waits)) for t, a in near]
-    made = [Work(agent=a, task="single", tour=t, attempt=n.attempt or 1) for t, a, n in tries]
-    return [(one, after) for one, (_, _, after) in zip(made, tries, strict=True)]
+    of = Work(agent="", task="single", tour=0)
+    return [(of.copy(agent=a, tour=t, attempt=n.attempt or 1), n) for t, a, n in tries]
 
 
 def work(state: State, now: datetime) -> list[Work]:

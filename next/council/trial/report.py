@@ -1,8 +1,7 @@
 """What a trial shows: accuracy with its interval, paired differences, what is noise, what it cost.
 
 Only questions count that every arm has answered. The best member is chosen by first answers and
-measured by second ones: who is chosen and measured by the same answers looks better than it is.
-Intervals of accuracy are exact, those of differences are bootstrapped. All shares are in percent.
+measured by second ones, else it looks better than it is. All shares are in percent.
 """
 
 from __future__ import annotations
@@ -66,7 +65,6 @@ def figures(app: App, state: State) -> dict[str, Any]:
     arms = [a for a in (*members * bool(best), "best", VOTE, *TALKS) if a in now]
     pairs = [(a, b) for a in (VOTE, *TALKS) for b in ("best", VOTE) if a != b and {a, b} <= {*now}]
     flips = [a != b for one in members for a, b in zip(right[one], old[one], strict=True)]
-    talks = [(arm, at) for arm in TALKS if {arm, VOTE} <= {*now} for at in range(len(numbers))]
     return {
         **{"name": state.name, "agents": state.agents, "questions": len(state.questions)},
         **{"compared": len(numbers), "over": bool(state.ended_at), "paused": state.paused},
@@ -78,7 +76,8 @@ def figures(app: App, state: State) -> dict[str, Any]:
         "turned": [
             {"arm": a, "id": state.questions[numbers[at] - 1].id, "right": right[a][at],
              "minutes": now[a][at].minutes}
-            for a, at in talks if right[a][at] != right[VOTE][at]
+            for a in TALKS if {a, VOTE} <= {*now} for at in range(len(numbers))
+            if right[a][at] != right[VOTE][at]
         ],
         "errors": sorted({*checked.values()} - {"right", "wrong"}),
     }  # fmt: skip

@@ -90,7 +90,8 @@ class _Trials(KindRow):
     def status(self, app: App, name: str, state: State) -> dict[str, Any]:
         done = len(state.singles) + len(state.talks)
         total = state.tours() * len(state.agents) + len(state.talks) + len(state.left())
-        told = f"{done} of {total}, ${state.usd():.2f}"
+        usd = state.runs.usd + sum(one.usd for one in state.talks.values())
+        told = f"{done} of {total}, ${usd:.2f}"
         left = (app.now - times.instant(state.created_at)) / max(1, done) * (total - done)
         told += f", {times.spoken(left)} left" * (0 < done < total)
         told += f", paused: {state.paused}" * bool(state.paused)

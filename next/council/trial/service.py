@@ -22,13 +22,12 @@ _FRAME, _SAID, _MOST = 1200, 300, 16 << 20  # tokens of a frame, of an answer; b
 
 def questions(path: str) -> list[Question]:
     """Return the questions of a file or pack; a row that is none is refused with its line."""
-    pack = ids.is_name(path) and not os.path.exists(path)
     made, hint = dict[str, Question](), "docs/trial.md shows what a row may say"
+    pack = f"{PACKS}/{path}.jsonl" if ids.is_name(path) and not os.path.exists(path) else path
     with files.reported("read", path):
-        if (
-            found := files.read(f"{PACKS}/{path}.jsonl" if pack else os.path.realpath(path), _MOST)
-        ) is None:
-            raise NotFound("no-questions", f"no file {path}", "name a file, or known-answers")
+        found = files.read(os.path.realpath(pack), _MOST)
+    if found is None:
+        raise NotFound("no-questions", f"no file {path}", "name a file, or known-answers")
     for at, line in enumerate(ids.checked_text(found[0], _MOST).split("\n"), 1):
         try:
             one = _question(codec.loads(line, "the row")) if line.strip() else None
