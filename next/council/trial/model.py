@@ -97,17 +97,17 @@ class State(Record):
 
     def facts(self, number: int) -> dict[str, list[str]]:
         """Return what each member alone knows of a question; the seats go round the members."""
-        made = {agent: list[str]() for agent in self.agents}
-        for seat, facts in enumerate(self.questions[number - 1].facts):
-            made[self.agents[(seat + number) % len(self.agents)]] += facts
-        return made
+        seats, many = enumerate(self.questions[number - 1].facts, number), len(self.agents)
+        rows = [(at % many, fact) for at, facts in seats for fact in facts]
+        return {a: [fact for i, fact in rows if i == at] for at, a in enumerate(self.agents)}
 
     def may(self) -> bool:
         """Return whether a further run or talk may begin now; those under way are ended."""
         used = self.runs.count + sum(one.runs for one in self.talks.values())
         usd = self.runs.usd + sum(one.usd for one in self.talks.values())
-        is_free = used < self.max_runs and not 0 < self.max_usd <= usd
-        return is_free and not (self.paused or self.ended_at)
+        return used < self.max_runs and not (
+            self.paused or self.ended_at or 0 < self.max_usd <= usd
+        )
 
 
 new = State

@@ -36,9 +36,9 @@ def questions(path: str) -> list[Question]:
         except (ValueError, Refusal) as error:
             what = ids.cut(getattr(error, "message", str(error)), 200)
             raise Invalid("bad-question", f"{path}, line {at}: {what}", hint) from None
-    if not made:
-        raise Invalid("bad-question", f"{path} has no questions", hint)
-    return list(made.values())
+    if made:
+        return list(made.values())
+    raise Invalid("bad-question", f"{path} has no questions", hint)
 
 
 def _question(row: Any) -> Question:
@@ -109,9 +109,8 @@ def start(app: App, new: State, max_runs: int | None, max_usd: float | None) -> 
     new.max_runs = max_runs or needed + needed // 10 + 10  # some are tried again
     new.max_usd = new.max_usd if max_usd is None else max_usd
     event = {"type": "trial.opened", **new.copy(created_at=times.text(app.now)).to_json()}
-    document = TRIALS.document(app, new.name)
-    document.change(lambda _: [event], op="opened", by="person", at=app.now, create=True)
-    if document.peek().paused:
+    how: dict[str, Any] = {"op": "opened", "by": "person", "at": app.now, "create": True}
+    if TRIALS.document(app, new.name).change(lambda _: [event], **how).state.paused:
         raise Conflict("paused", f"{new.name} is paused", f"council trial {new.name} --resume")
 
 
