@@ -73,7 +73,7 @@ def heard(
     is_json = words[:1] == "{" and words[-1:] == "}" and form.kind in ("turn", "vote")
     if is_json and not (read.faults or read.blockers):  # people read it, too
         words = answers.written(read, read.reasoning, form)
-    heard = answers.merge(read, given, parts)
+    heard = _lettered(answers.merge(read, given, parts), form)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
     first = decisions.provisional(state, agent)
@@ -86,6 +86,14 @@ def heard(
         heard = heard.copy(quotations=quoted)
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)
+
+
+def _lettered(heard: Heard, form: answers.Form) -> Heard:
+    """Return an answer whose position begins with an option's letter, as its choice."""
+    begin = heard.position.lstrip('*_`"“« ').partition(":")[0].strip("*_` ").split()
+    named = len(begin) == 2 and begin[0].casefold() == "option" and begin[1].strip("*_`")
+    is_choice = form.kind == "turn" and not heard.choice and named in form.options
+    return heard.copy(choice=str(named)) if is_choice else heard
 
 
 def failure(fault: Fault) -> tuple[str, str]:

@@ -154,6 +154,10 @@ class _Told:
         guides = list(dict.fromkeys(one.agent for one in sight.guidance(state, agent)))
         people, others = state.participants, [one for one in self.entries if one.agent != agent]
         called = f"@{agent}", me.name or f"@{agent}"
+        held = {one.letter for one in sight.tally(state).options if one.holders}
+        options = [
+            one for one in state.options if not one.by or (task == "vote" and one.letter in held)
+        ]  # what its author has given up is no choice any longer
         tally = words.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
         return {
             "state": state, "config": config, "round": now, "agent": agent, "masks": self.masks,
@@ -174,8 +178,8 @@ class _Told:
             "dominating": [one for one in loud if one != agent and goes_on],
             "more_rounds": goes_on, "given": config.options, "advocate": me.advocate,
             "options": [one.copy(text=cut(self.text(one.text), 400))
-                        for one in state.options],
-            "letters": [*(one.letter for one in state.options), "new"],
+                        for one in options],
+            "letters": [*(one.letter for one in options), "new"],
             "everyone": [one for one in self.names if any(e.agent == one for e in self.entries)],
             "question": self.text(now.asked.get(agent, "")),
         }  # fmt: skip
