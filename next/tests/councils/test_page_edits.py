@@ -588,7 +588,7 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(STEPS, st.booleans(), st.sampled_from(("en", "fr")))
 def test_random_edits_lose_nothing(steps: Any, blind: bool, lang: str) -> None:
     """Every typed word is in an answer, a draft, a note, or reported; no answer is lost."""
