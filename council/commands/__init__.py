@@ -1,1 +1,0 @@
-"""Each command: its row in the table, and the function that carries it out."""

@@ -1,1 +1,0 @@
-"""The rules and values of a conversation: pure, no clock, no disk."""

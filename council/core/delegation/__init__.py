@@ -1,1 +1,0 @@
-"""What one agent may ask of another, artifacts, and which agent something goes to."""

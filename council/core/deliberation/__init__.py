@@ -1,1 +1,0 @@
-"""What structured turns and votes come to: stances, verdicts, changes of mind."""

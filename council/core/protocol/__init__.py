@@ -1,1 +1,0 @@
-"""Document 002: messages as values, the registry, tasks and the orchestrator."""

@@ -1,1 +1,0 @@
-"""What is reported of events: traces, stories, exports, the board."""

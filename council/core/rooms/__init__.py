@@ -1,1 +1,0 @@
-"""Channels: who has the floor, when a room sleeps, how a discussion ends."""

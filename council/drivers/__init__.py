@@ -1,1 +1,0 @@
-"""How an agent is woken, and how its answer comes back."""

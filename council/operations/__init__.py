@@ -1,1 +1,0 @@
-"""One function for each thing a user can do."""

@@ -1,1 +1,0 @@
-"""What is done with conversations: convened, answered, prompted, judged, archived."""

@@ -1,1 +1,0 @@
-"""What is done between agents: messages, calls, artifacts, routes."""

@@ -1,1 +1,0 @@
-"""One council on many machines: membership, the replica, the link."""

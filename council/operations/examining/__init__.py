@@ -1,1 +1,0 @@
-"""What is wrong in a workspace, and what to do about it."""

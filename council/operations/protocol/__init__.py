@@ -1,1 +1,0 @@
-"""What is done with messages and tasks: sent, served, shown."""

@@ -1,1 +1,0 @@
-"""What is said to people and programs: stories, explanations, exports, hooks."""

@@ -1,1 +1,0 @@
-"""What is done with channels: turns, discussions, and the heartbeat over rooms."""

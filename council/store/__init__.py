@@ -1,1 +1,0 @@
-"""The disk and only the disk."""

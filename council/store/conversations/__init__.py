@@ -1,1 +1,0 @@
-"""Conversations on the disk: locked, journalled, recovered, closed, forgotten."""

@@ -1,1 +1,0 @@
-"""Artifacts, briefs, policies, ledgers and transcripts on the disk."""

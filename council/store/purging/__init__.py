@@ -1,1 +1,0 @@
-"""Forgetting for good: conversations, channels, contexts, single contributions."""

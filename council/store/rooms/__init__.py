@@ -1,1 +1,0 @@
-"""Channels on the disk: the state document, the log of messages, accounts."""

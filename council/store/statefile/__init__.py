@@ -1,1 +1,0 @@
-"""A conversation file: text to values and back, and what people changed in it."""

@@ -1,1 +1,0 @@
-"""How servers have calls carried out: by processes that live as commands do."""

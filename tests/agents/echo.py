@@ -1,5 +1,0 @@
-"""Answers with its prompt, byte for byte."""
-
-import sys
-
-sys.stdout.buffer.write(sys.stdin.buffer.read())

@@ -1,5 +1,0 @@
-"""Reads its prompt and says nothing."""
-
-import sys
-
-sys.stdin.buffer.read()

@@ -1,1 +1,0 @@
-"""A real browser, for tests that need one."""
