@@ -98,7 +98,8 @@ def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True
         else:
             key = f"{tally.type}_tie" if tally.winners else "camps" if apart else "tied"
     values = {**vars(tally), "leading": leading, "count": count, "holding": holders, key: True}
-    values["options"] = [{**vars(one), "count": len(one.approve)} for one in tally.options]
+    held = [one for one in tally.options if one.holders or one.letter in leading]
+    values["options"] = [{**vars(one), "count": len(one.approve)} for one in held]
     values["blockers"] = sum(one.open for one in state.blockers)
     forms = {**load(file), "name": lambda one: names.get(one, one)}
     lines = fill(template(file).partition("\n====\n")[2], values, forms)

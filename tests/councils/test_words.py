@@ -59,7 +59,8 @@ def facts(tally: Tally) -> set[tuple[str, ...]]:
         return ", ".join(one.upper() for one in ids)
 
     found: set[tuple[str, ...]] = set()
-    for side in tally.options:
+    leading = tally.winners or tally.leading
+    for side in (one for one in tally.options if one.holders or one.letter in leading):
         for key in ("holders", "partial", "disagree"):
             ids = getattr(side, key)
             found |= {(key, side.letter, who(ids))} if ids else set()

@@ -153,6 +153,7 @@ def test_a_long_result_is_read_in_parts(stdio):
     anyio.run(main)
 
 
+@pytest.mark.slow
 def test_wait_reports_progress_until_the_answer_of_another_makes_it_a_turn(stdio):
     stdio.json("respond", "Gas.", "--as", "ann", "--name", "tea")
 
@@ -175,6 +176,7 @@ def test_wait_reports_progress_until_the_answer_of_another_makes_it_a_turn(stdio
     anyio.run(main)
 
 
+@pytest.mark.slow
 def test_agents_are_run_beside_other_calls(stdio):
     stdio.program("bea", "sleep 3; echo It is fair.")
 

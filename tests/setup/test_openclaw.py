@@ -134,6 +134,7 @@ def test_an_agents_shell_asks_the_clock_or_says_whom_to_wake(host):
     assert not any(call[0] == "agent" for call in host.calls())
 
 
+@pytest.mark.slow
 def test_rooms_are_found_by_their_channel_and_leave_turns_to_openclaw(host):
     service.create(host.app(), "chat", "kitchen", "anna", ["henry", "sage"])
     room, claw = ROOMS.document(host.app(), "kitchen").peek(), AgentSettings(driver="openclaw")
