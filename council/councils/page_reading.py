@@ -11,7 +11,7 @@ from council.councils.model import Entry, Event, Option, State
 from council.councils.words import load
 from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
-from council.kernel.page import shown, unescaped
+from council.kernel.page import digest, shown, unescaped
 from council.kernel.reading import Piece, folded, item, letters, same, words
 from council.kernel.record import Any
 
@@ -301,7 +301,9 @@ def _add_entry(state: State, piece: Piece, row: Event) -> None:
     heard = model.Heard() if kind == "guidance" else read(text, form)
     usual = {"id": piece.name, "agent": agent, "tour": int(tour), "kind": kind, "phase": phase}
     usual |= {"at": state.updated_at, "text": text, "status": model.RESPONDED}
-    row = {**row, "text": text, "heard": heard.to_json(), "origin": "claimed"}
+    row = {**row, "text": text, "heard": heard.to_json()}
+    if piece.digest != digest(piece.text()):
+        row["origin"] = "claimed"  # not the text any longer that somebody is known to have given
     state.entries.append(_fitting(Entry, row, usual))
 
 

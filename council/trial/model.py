@@ -105,9 +105,8 @@ class State(Record):
         """Return whether a further run or talk may begin now; those under way are ended."""
         used = self.runs.count + sum(one.runs for one in self.talks.values())
         usd = self.runs.usd + sum(one.usd for one in self.talks.values())
-        return used < self.max_runs and not (
-            self.paused or self.ended_at or 0 < self.max_usd <= usd
-        )
+        stopped = self.paused or self.ended_at or 0 < self.max_usd <= usd
+        return used < self.max_runs and not stopped
 
 
 new = State

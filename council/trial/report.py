@@ -87,8 +87,8 @@ def _vote(state: State, number: int, time: int) -> Said:
     """Return the vote on a question: it costs what its voters cost, who answer side by side."""
     said = [state.singles[state.key(number, time, agent)] for agent in state.agents]
     text = model.plurality(state.questions[number - 1], [one.text for one in said])
-    made = Said(text=text, tokens=sum(one.tokens for one in said), ms=max(one.ms for one in said))
-    return made.copy(usd=sum(one.usd for one in said))
+    tokens, usd = sum(one.tokens for one in said), sum(one.usd for one in said)
+    return Said(text=text, tokens=tokens, usd=usd, ms=max(one.ms for one in said))
 
 
 def _row(column: list[Said], right: list[bool]) -> dict[str, Any]:

@@ -81,8 +81,7 @@ class _Trials(KindRow):
             state = document.peek()
             closed = {key: app.closed(state.talk(key)[0]) for key in state.left()[:OPEN]}
             over = [_result(state, key, c.peek()) for key, c in closed.items() if c.exists()]
-            if over:
-                state = document.change(lambda _: over, by="trial", at=app.now).state
+            state = document.change(lambda _: over, by="trial", at=app.now).state
             for key in state.left()[: OPEN * state.may()]:
                 if not (app.closed(state.talk(key)[0]).exists() or app.is_open(state.talk(key)[1])):
                     _convene(app, state, key)
@@ -104,8 +103,8 @@ class _Trials(KindRow):
 
 
 def _asked(state: State, tour: int) -> tuple[Question, dict[str, list[str]]]:
-    number = (tour - 1) // model.TIMES + 1
-    return state.questions[number - 1], state.facts(number)
+    at = (tour - 1) // model.TIMES
+    return state.questions[at], state.facts(at + 1)
 
 
 def _convene(app: App, state: State, key: str) -> None:
@@ -125,13 +124,13 @@ def _result(state: State, key: str, over: Any) -> Event:
     """Return the event that notes what came of a conversation that is over."""
     from council.councils import sight, views  # late: as above
 
-    sides, (arm, number) = sight.tally(over).decision, key.split(".")
+    sides, use, (arm, number) = sight.tally(over).decision, over.runs, key.split(".")
     text = views.decision(over)["decision"] if arm == "council" else "".join(sides[:1])
     text = model.answer_in(text, state.questions[int(number) - 1]) if len(sides) < 2 else ""
     took = times.instant(over.ended_at) - times.instant(over.created_at)
     made = {"type": "trial.talked", "key": key, "text": text, "ms": took // MS}
-    used = {"runs": over.runs.count, "tokens": over.runs.tokens, "usd": over.runs.usd}
-    return {**made, **used, "minutes": over.minutes}
+    made |= {"minutes": over.minutes, "runs": use.count}
+    return {**made, "tokens": use.tokens, "usd": use.usd}
 
 
 TRIALS = _Trials()

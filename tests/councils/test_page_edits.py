@@ -512,7 +512,9 @@ def test_a_changed_or_merged_clone() -> None:
     assert council.texts("nova") == ["Words of nova."]
     verified = Council()
     verified.say("henry", "Yes, it is cheap.", origin="verified")
-    assert made.adopted(verified.page).entries[0].origin == "claimed"
+    for text, origin in (("Yes, it is cheap.", "verified"), ("Yes, it is dear.", "claimed")):
+        page = verified.page.replace("Yes, it is cheap.", text)
+        assert made.adopted(page).entries[0].origin == origin
 
 
 def test_other_files_are_not_adopted() -> None:
