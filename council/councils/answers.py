@@ -76,8 +76,11 @@ def merge(first: Heard, second: Heard, parts: set[str]) -> Heard:
     if any(fault.part == "answer" for fault in second.faults):
         return first  # nothing more was said
     taken: dict[str, Any] = {name: getattr(second, name) for name in names}
-    answered = {peer: one for peer, one in second.stances.items() if f"stance:{peer}" in parts}
-    taken["stances"] = {**first.stances, **answered}
+    taken["stances"] = {**first.stances}
+    why = {one.part: one.seen.partition("—")[2].strip() for one in first.faults}
+    for peer, one in second.stances.items():  # a word alone is asked for: what was behind it stays
+        if f"stance:{peer}" in parts:
+            taken["stances"][peer] = one.copy(comment=one.comment or why.get(f"stance:{peer}", ""))
     for name in ("blockers", "resolved") if parts & {"blockers", "status"} else ():
         taken[name] = list(dict.fromkeys([*getattr(first, name), *getattr(second, name)]))
     left = [fault for fault in first.faults if fault.part not in parts]

@@ -516,6 +516,11 @@ def test_an_answer_to_the_question_needs_no_label() -> None:
     for text in ("partial", "- @claude: partial — the beams", "@claude: partial"):
         merged = merge(first, read(text, again), parts_of(first))
         assert (words(merged), merged.faults) == ({"claude": "partial", "gpt": "disagree"}, [])
+    first = read(voices._turn("- @claude: agree — if tested\n- @gpt: disagree"), TURN)
+    assert (
+        merge(first, read("partial", again), parts_of(first)).stances["claude"].comment
+        == "if tested"
+    )
 
 
 def test_the_question_asks_for_the_parts_in_doubt_alone() -> None:
