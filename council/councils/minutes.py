@@ -55,9 +55,10 @@ class _Minutes:
         last = {one.agent: one for one in said if one.kind != "synthesis"}
         self.last = {who: last[who] for who in state.participants if who in last}
         self.synthesis = next((one for one in said[::-1] if one.kind == "synthesis"), None)
-        self.reasons = {one.agent: one.heard.reasoning for one in said if one.heard.reasoning}
         won = [one for one in self.tally.options if one.letter in self.tally.winners]
         self.won = won[0] if won else Side(letter="", text="")
+        self.reasons = dict.fromkeys(last, "")
+        self.reasons |= {one.agent: why for one in said if (why := self._why(one))}
         names = {who: self.name(who) for who in state.participants}
         self.verdict, *self.told = words.told(state, self.tally, names, holders=False)
         self.say = words.load(f"texts/minutes-{state.lang}.txt")
@@ -66,6 +67,13 @@ class _Minutes:
         in_time = "timeout" not in codes and not state.config.sign_off
         is_lacking = in_time and state.closed_reason == "timeout"
         self.end = "absent" if is_lacking else state.closed_reason
+
+    def _why(self, one: Entry) -> str:
+        """Return the reason that a contribution gives, with what it quotes for it."""
+        last = one.heard.position * (one.kind == "vote")
+        if last and len(last) > len(self.won.text) + 20:
+            return last
+        return one.text if "\n>" in one.text and one.heard.reasoning else one.heard.reasoning
 
     def name(self, who: str) -> str:
         """Return a name that may begin a line."""
@@ -82,8 +90,8 @@ class _Minutes:
     def body(self, duration: str) -> str:
         state, tally, won, written = self.state, self.tally, self.won, self.synthesis
         council = state.procedure == "council"
-        late = [a for one in tally.moved if self.last[a := one["agent"]].kind == "vote"]
-        why = {who: self.reasons.get(who, "") for who in won.holders if who not in late}
+        late = {one["agent"] for one in tally.moved}
+        why = {a: self._why(self.last[a]) if a in late else self.reasons[a] for a in won.holders}
         if council:
             why = {written.agent: written.heard.consensus} if written else {}
         reasons = [{"who": who, "text": text} for who, text in why.items() if text.strip()]

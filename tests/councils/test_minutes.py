@@ -147,6 +147,9 @@ def test_a_deliberation_says_who_approves_why_and_who_does_not() -> None:
     assert part(body, "Dissent") == dissent
     assert part(body, "Positions") == "- A (A, B): Tiles.\n- B (C): Tin."
     assert "something other" in part(body, "Decision")
+    said = "Tiles. They outlast three roofs of tin."
+    play = deliberated({**SOFT, "b": (said, SOFT["b"][1])})
+    assert part(written(ended(play))[1], "Why").endswith(f"says a.\n\nB:\n\n> {said}")
 
 
 @pytest.mark.parametrize(
