@@ -73,6 +73,7 @@ def ask(tmp_path, server, environ=None, schema=None, **fields):
     return run_agent(agent, "What now?", place)
 
 
+MARKS = "These \x85 are \u2028 no \u2029 line ends."
 USE = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 5}}
 HALVES = [f'{{"choices":[{{"delta":{{"content":"{one}"}}}}]}}' for one in ("\\ud83d", "\\ude00")]
 WHOLE = {"role": "assistant", "content": "Yes, one."}
@@ -81,8 +82,8 @@ ANSWERS = [  # what the server sends, then text and tokens
     (stream(piece("Yes, "), piece("one."), piece(None, "stop"), USE), "Yes, one.", 8),
     (stream(piece("Yes, "), piece("one."), piece(None, "stop", message=WHOLE)), "Yes, one.", None),
     (stream(piece("Yes, "), piece("one."), piece("Yes, one.", "stop")), "Yes, one.", None),
-    (stream(piece("Yes, one.")), "Yes, one.", None),
     (stream(piece("Yes, one."), piece(None, "stop"), done=False), "Yes, one.", None),
+    (stream(json.dumps(piece(MARKS), ensure_ascii=False)).replace("\n", "\r\n"), MARKS, None),
     (stream(*HALVES, piece([{"type": "text", "text": "!"}], "stop")), "\N{GRINNING FACE}!", None),
 ]
 

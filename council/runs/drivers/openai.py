@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from itertools import chain
 
 from council.agents.settings import AgentSettings
 from council.kernel.record import Any
@@ -54,11 +55,9 @@ def main() -> None:
     # A proxy gets nothing that is asked of this very machine; no other host gets a prompt.
     is_far = not base_url.partition("://")[2].startswith(LOOPBACK)
     http = openai.DefaultHttpxClient(trust_env=is_far, follow_redirects=False)
+    limit = openai.Timeout(None, connect=10)
     client = openai.OpenAI(
-        api_key=key or "-",
-        base_url=base_url or None,
-        http_client=http,
-        timeout=openai.Timeout(None, connect=10),
+        api_key=key or "-", base_url=base_url or None, http_client=http, timeout=limit
     )
     body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": prompt}]}
     headers: Any = {} if key else {"headers": {"Authorization": openai.omit}}
@@ -70,8 +69,7 @@ def main() -> None:
     while True:
         try:
             answer = client.post("/chat/completions", body=body, options=headers, **form)
-            _pass_on(answer.response)
-            return
+            return _pass_on(answer.response)
         except openai.APIStatusError as error:
             status, words = error.status_code, _words(error.body) or error.message
             known, told = status not in (400, 422, 500, 501), words.casefold()
@@ -85,33 +83,32 @@ def main() -> None:
             if to := sent.get("location"):
                 words = f"it sends us to {to}: is base_url right?"
             words += f"; retry after {sent['retry-after']} s" if "retry-after" in sent else ""
-            _tell(fault=f"HTTP {status}{where}: {words}", status=status, code=error.code)
-            return
+            return _tell(fault=f"HTTP {status}{where}: {words}", status=status, code=error.code)
         except openai.APIConnectionError as error:
             words = f"no connection to {client.base_url}: {error.__cause__ or error}"
-            _tell(fault=words, code="unreachable")
-            return
+            return _tell(fault=words, code="unreachable")
 
 
 def _pass_on(response: Any) -> None:
     """Print what a server sends, as it comes; say so where it breaks off."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    kind, rest = response.headers.get("content-type", "").partition(";")[0].strip(), b""
     if kind == "text/html":
         page = f"{response.url} answers with a page for people: is base_url right?"
         return _tell(fault=page, code="bad-settings")
     try:
         if kind.endswith("json"):
             return _tell(**json.loads(response.read()))
-        for line in response.iter_lines():
-            data = line.removeprefix("data:").strip()
-            if data == "[DONE]":
-                return None
-            if line.startswith("data:") and data:
-                _tell(**json.loads(data))
+        for piece in chain(response.iter_bytes(), [b"\n"]):  # `iter_lines` cuts at U+2028
+            *lines, rest = (rest + piece).replace(b"\r", b"\n").split(b"\n")
+            for line in lines:
+                data = line.decode("utf-8", "replace").removeprefix("data:").strip()
+                if data == "[DONE]":
+                    return None
+                if line.startswith(b"data:") and data:
+                    _tell(**json.loads(data))
     except Exception as error:  # of the library that carries the bytes, or of the server's JSON
-        return _tell(
-            fault=f"the answer broke off: {error or type(error).__name__}", code="unreachable"
-        )
+        why = error or type(error).__name__
+        return _tell(fault=f"the answer broke off: {why}", code="unreachable")
     return _tell(fault="the stream ended before the answer did", code="unreachable")
 
 
