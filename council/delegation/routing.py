@@ -109,10 +109,9 @@ def check(rules: list[Binding], agents: set[str], scope: str) -> list[dict[str, 
     for at, one in enumerate(rules):
         later = [o for o in rules[at + 1 :] if o.meets(one.wants) and o.tiers() == one.tiers()]
         made += _ambiguous(one, later)
-    several = []
-    for name in ("account", "channel"):
-        count = len({value for one in rules for value in one.wants.get(name, [])})
-        several += [f"{count} {name}s"] if count > 1 else []
+    names = ("account", "channel")
+    used = {name: {o for one in rules for o in one.wants.get(name, [])} for name in names}
+    several = [f"{len(values)} {name}s" for name, values in used.items() if len(values) > 1]
     there = f"there are {' and '.join(several)}"
     if several and scope == "main":
         words = f"all direct messages to an agent share one session, and {there}"

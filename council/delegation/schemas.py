@@ -1,7 +1,7 @@
 """The form of an answer: a JSON schema, checked in a process of its own with a time limit.
 
-A schema comes from a caller and may be meant to never end; numbers are compared as decimals, as
-JSON Schema counts them. What needs another document, or a definition that is not there, is refused
+A schema comes from a caller and may be meant to never end; multiples are counted in decimals, as
+JSON Schema means them. What needs another document, or a definition that is not there, is refused
 before anything is run.
 """
 
@@ -42,33 +42,36 @@ def result(text: str | None, schema: Any) -> tuple[str, str]:
 def main() -> None:
     """Read a schema and a text from standard input; print what `result` returns as JSON."""
     import json  # late: this process is started by `result` alone
-    from decimal import Decimal  # late: as above
+    from fractions import Fraction  # late: as above
 
-    schema, text = json.load(sys.stdin, parse_float=Decimal)
+    def multiple(kind: Any, step: Any, value: Any, _: Any) -> Any:
+        if kind.is_type(value, "number") and Fraction(str(value)) % Fraction(str(step)):
+            yield jsonschema.ValidationError(f"{value!r} is not a multiple of {step!r}")
+
+    schema, text = json.load(sys.stdin)
     found, fault, values = list[str](), "", candidates(text or "")
     try:
         import jsonschema  # late: of an extra
-        from referencing import exceptions  # late: as above
-        from referencing import jsonschema as drafts  # late: as above
+        import referencing.jsonschema  # late: as above
     except ImportError:
         print(json.dumps(["", "install council-files[mcp]"]))
         return
     try:
         kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         kind.check_schema(schema)
-        document, parts = drafts.DRAFT202012.create_resource(schema), [schema]
-        inside = drafts.EMPTY_REGISTRY.resolver_with_root(document)
+        kind = jsonschema.validators.extend(kind, {"multipleOf": multiple})
+        document, parts = referencing.jsonschema.DRAFT202012.create_resource(schema), [schema]
+        inside = referencing.jsonschema.EMPTY_REGISTRY.resolver_with_root(document)
         for one in parts:
             parts += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
             inside.lookup(str(one["$ref"]) if isinstance(one, dict) and "$ref" in one else "#")
         for value in values:
-            errors = kind(schema).iter_errors(json.loads(value, parse_float=Decimal))
-            worst = jsonschema.exceptions.best_match(errors)
+            worst = jsonschema.exceptions.best_match(kind(schema).iter_errors(json.loads(value)))
             found += [] if worst else [value]
             fault = fault or (f"{worst.json_path}: {worst.message}"[:300] if worst else "")
     except jsonschema.SchemaError as error:
         fault = f"{error.json_path}: {error.message}"
-    except exceptions.Unresolvable as error:
+    except referencing.exceptions.Unresolvable as error:
         fault = f"nothing is at $ref {error.ref!r} in it"
     fault = fault or ("" if values or text is None else "there is no JSON in it")
     several = "several values in it fit: print one" if found[1:] else ""
@@ -79,7 +82,7 @@ def candidates(text: str) -> list[str]:
     """Return the JSON values in a text: all of it, else each object or array in it."""
     import json  # late: few calls expect a form
 
-    decoder, found, end = json.JSONDecoder(), list[str](), 0
+    decoder, found, end = json.JSONDecoder(parse_constant=int), list[str](), 0  # no NaN
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     for at in [at for at, sign in enumerate(bare) if sign in "{[" or not at]:
         try:

@@ -80,9 +80,8 @@ def call(
     except Refusal as refusal:
         if "guard" not in refusal.more:
             raise
-        error = {**refusal.to_json(), "traceId": made["trace_id"]}
-        answer = {"status": model.REJECTED, "summary": "", "artifacts": [], "error": error}
-        return {**answer, "length": 0}
+        answer = {"status": model.REJECTED, "summary": "", "artifacts": [], "length": 0}
+        return {**answer, "error": {**refusal.to_json(), "traceId": made["trace_id"]}}
     if not found:
         _brief(app, state.calls[-1])
     one = _ended(app, (found or [state.count])[0])

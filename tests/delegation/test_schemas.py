@@ -10,7 +10,7 @@ from council.kernel.errors import Invalid
 PRICE = {
     "type": "object",
     "required": ["price"],
-    "properties": {"price": {"type": "number", "multipleOf": 0.01}},
+    "properties": {"price": {"type": "number", "multipleOf": 0.01}, "count": {"type": "integer"}},
 }
 
 
@@ -20,7 +20,9 @@ PRICE = {
         ('{"price": 19.99}', '{"price": 19.99}', ""),
         ('Here:\n```json\n{"price": 2}\n```', '{"price": 2}', ""),
         ('```json\n{"price": 2}\n```', '{"price": 2}', ""),
-        ('{"price": 19.995}', "", "not a multiple"),
+        ('{"price": 19.995}', "", "19.995 is not a multiple"),
+        ('{"price": 1e30, "count": 2.0}', '{"price": 1e30, "count": 2.0}', ""),
+        ('{"price": NaN}', "", "no JSON"),
         ('{"price": 1} or {"price": 2}', "", "several"),
         ('{"cost": 1}, so {"price": 2}', '{"price": 2}', ""),
         ("Forty.", "", "no JSON"),
