@@ -32,6 +32,7 @@ QUOTE = re.compile(r"^[ \t]*> ?")
 _FENCE = re.compile(r"[>\s]*(?:```+|~~~+).*$")
 _DEFINITION = re.compile(r"[>\s]*\\?\[[^\]]+\]:")  # of a link or a note; tools move them
 _COMMENT = re.compile(r"<!--(?!\\*council).*?-->", re.S)
+_CONFLICT = ("<<<<<<< ", "||||||| ", ">>>>>>> ")  # how a merge marks both sides
 _BLOCK = re.compile(
     r"(?:^|<!--council:end *-->)[ \t]*<!--council-state(.*?)(?:-->|\Z)", re.S | re.M
 )
@@ -258,7 +259,7 @@ def typed(lines: list[str], ours: Container[str], starts: list[str]) -> str:
     """
     made: list[str] = []
     for part in re.split(r"\n[ \t]*\n", _COMMENT.sub("", "\n".join(lines))):
-        rest = [line for line in part.split("\n") if line.strip()]
+        rest = [ln for ln in part.split("\n") if ln.strip() and not ln.startswith(_CONFLICT)]
         whole = letters(part)
         if whole in ours or not whole:
             continue

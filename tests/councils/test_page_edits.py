@@ -425,8 +425,8 @@ def test_marks_that_vanish_cost_nothing() -> None:
     bare = re.sub(r"<!--council:(?!eof).*-->\n", "", council.page)
     taken = council.save(bare)
     assert (taken.events, taken.refused) == ([], [])
-    council.save(answered(bare))
-    assert council.texts("nova") == [SMALL]
+    council.save(answered(bare) + "\n<<<<<<< HEAD\n=======\n>>>>>>> side\n")
+    assert council.texts("nova") == [SMALL] and council.state.notes == []
 
 
 DOCUMENT = """# Conversation Active : Un bot ?
