@@ -9,16 +9,7 @@ from __future__ import annotations
 
 import re
 
-from council.councils.answers_parts import (
-    HEADING,
-    PARTS,
-    Part,
-    fenced,
-    parts,
-    readable,
-    strongest,
-    without_marks,
-)
+from council.councils.answers_parts import PARTS, Part, fenced, parts, readable, strongest, unmarked
 from council.councils.answers_words import fold, pattern, plain, search, value, without
 from council.councils.model import AGREED, DONE, STANCES, Fault, Heard, Stance
 from council.kernel.record import Any, Record
@@ -46,6 +37,9 @@ def read_form(text: str, form: Form) -> Heard:
     found = parts(text, form)
     if fault := _nothing_but(text, found):
         return Heard(faults=[fault])
+    if form.kind != "contribution" and (announced := search("final form", fold(text))):
+        whole = parts(text[announced.end() :], form)
+        found = whole if {one.name for one in found} <= {one.name for one in whole} else found
     if not _has_form(found, form) and (label := _label(text, form)):
         found = parts(label + text, form)
     made: dict[str, Any] = {"faults": []}
@@ -123,7 +117,7 @@ def _read_turn(found: list[Part], form: Form, made: dict[str, Any]) -> None:
         own = strongest(found, "choice") or votes[:3]
         _take(made, "choice", *_one(own, lambda words: _chosen(words, form)))
     final = strongest(found, "final") or strongest(found, "position")
-    text, seen = _one(final, lambda words: _position(words, form), _stated)
+    text, seen = _one(final, lambda words: _position(words, form), Part.stated)
     made["unchanged"] = bool(search("kept", plain(seen)))
     made["reasoning"] = "\n\n".join(_texts(found, "reasoning"))
     moved = search("has moved", plain(f"{text} {made['reasoning']}"))
@@ -149,14 +143,6 @@ def _one(
     return values.pop() if clear else "", " … ".join([*said.values(), *later])
 
 
-def _stated(part: Part) -> str:
-    """Return a position: all below a heading, or the first paragraph and one that limits it."""
-    paragraphs = part.paragraphs()
-    limited = len(paragraphs) > 1 and search("joined", plain(paragraphs[1]))
-    below = part.shape == HEADING and not part.lines[0]
-    return "\n\n".join(paragraphs[: None if below else 2 if limited else 1])
-
-
 def _position(words: str, form: Form) -> str:
     """Return the text of a position, also of one that is only named; "" if it cannot be told."""
     if search("kept", plain(words)):
@@ -166,7 +152,7 @@ def _position(words: str, form: Form) -> str:
         return form.options[named[1].upper()]
     too_long = len(words) > 600 or len(pattern("{=sentence}", "").findall(words)) > 4
     unclear = too_long or search("no position", plain(words))
-    return "" if unclear else _unwrapped(without_marks(words))
+    return "" if unclear else _unwrapped(unmarked(words))
 
 
 def _chosen(words: str, form: Form) -> str:
@@ -204,7 +190,7 @@ def _blockers(found: list[Part]) -> tuple[list[str], list[str]]:
         listed = [line for line in part.lines[1:] if search("item", line)]
         first = part.lines[0].lstrip("? ") or " ".join(part.first().partition("\n- ")[0].split())
         inline = part.lines[0] or not listed or _is_none(first)
-        for item in [first] if inline else map(without_marks, listed):
+        for item in [first] if inline else map(unmarked, listed):
             words = _unwrapped(without("last signs", item))
             if (empty := _is_none(words)) is None:
                 doubts.append(item)
@@ -310,6 +296,7 @@ def stances(found: list[Part], peers: Peers, needs: list[str]) -> Said:
     clear, faults = dict[str, Stance](), []
     for peer in peers:
         own = [entry for entry in entries if peer in entry.peers]
+        own = [one for one in own if not search("only asks", plain(" ".join(one.lines)))] or own
         words, shared = {entry.stance().word for entry in own}, any(entry.shared for entry in own)
         if len(words) == 1 and "" not in words and not (shared or doubts):
             clear[peer] = own[0].stance()
@@ -339,7 +326,7 @@ def _entries(part: Part, names: Names) -> list[Entry]:
             continue  # below the entry
         lines = (front + words if front else words.lstrip(":：→=>|—–-., ")).split("\n")
         made[-1].plainly = bool(search("plain entry", fold(words.partition("\n")[0])))
-        made[-1].lines = [line for line in map(without_marks, lines) if line]
+        made[-1].lines = [line for line in map(unmarked, lines) if line]
         if found:
             said, at = found.groupdict(), found.end()
             front = next((word for word in STANCES if said.get("front") and said[word]), "")

@@ -26,6 +26,7 @@ _NAMED = ("other", *_SYNTHESIS, *_COUNCIL, *(name for name in _TURN if name != "
 _UNIFORM = {"unseen": "", "blank": " ", "hyphen": "-", "escaped": r"\1", "boxed": r"\1"}
 _UNIFORM |= {"line break": "\n", "comment": "", "tag": r"\n## \1\n", "end tag": "\n---\n"}
 _UNIFORM |= {"header": "", "empty row": "", "row": r"- \1: \2", "status behind text": r"\1\n\n\2"}
+_UNIFORM["row of keys"] = r"- @\1: \2 — \3"
 
 
 def bare(text: str, prompt: str) -> str:
@@ -145,6 +146,13 @@ class Part(Record):
         """Return the first paragraph, "" where there is none."""
         return (self.paragraphs() or [""])[0]
 
+    def stated(self) -> str:
+        """Return a position: all below a heading, or the first paragraph and one that limits it."""
+        paragraphs = self.paragraphs()
+        limited = len(paragraphs) > 1 and search("joined", plain(paragraphs[1]))
+        below = self.shape == HEADING and not self.lines[0]
+        return "\n\n".join(paragraphs[: None if below else 2 if limited else 1])
+
 
 def parts(text: str, form: Form) -> list[Part]:
     """Return all parts of a readable text in order, with what is in none of them."""
@@ -160,7 +168,9 @@ def parts(text: str, form: Form) -> list[Part]:
             now.lines.append(own)
         elif now.name in ("position", "final", "confidence", "choice") and now.first():
             found.append(Part(lines=[""]))
-    said = [plain(" ".join(part.lines)[:500]) if part.name else "" for part in found]
+    names = [part.name for part in found]  # one that comes again may be an echo of the form
+    texts = [one.first() if names.count(one.name) > 1 else " ".join(one.lines) for one in found]
+    said = [plain(text[:500] * bool(name)) for text, name in zip(texts, names, strict=True)]
     both = zip(found, said, strict=True)
     return [part for part, words in both if not search("words of a form", words)]
 
@@ -180,11 +190,13 @@ def label_of(words: str, author: str) -> tuple[str, str]:
     if not label or len(words) > 120:
         return "", ""
     name = next((name for name in _NAMED if label["name"] in table(name)), "")
+    core = without("label frame", label["name"])
+    name = name or next((name for name in _SYNTHESIS if core in table(name)), "")
     to = None if name else search("answer to", label["name"])
     return ("response", to[1]) if to else (name, label["besides"] or label["number"] or "")
 
 
-def without_marks(words: str) -> str:
+def unmarked(words: str) -> str:
     """Return a line without the marks of lists, numbers and signs before it."""
     for _ in range(3):
         words = without("signs", without("marks", words))
@@ -193,7 +205,7 @@ def without_marks(words: str) -> str:
 
 def _labelled(line: str, heading: re.Match[str] | None, now: Part, form: Form) -> Part | None:
     """Return the part that a line begins, or None."""
-    found = search("label line", without_marks((heading[2] if heading else line)[:2000]))
+    found = search("label line", unmarked((heading[2] if heading else line)[:2000]))
     name, besides = label_of(found["label"], form.author) if found else ("", "")
     shape = HEADING if heading else BOLD if found and found["bold"] else PLAIN
     if not found or not name:
@@ -201,7 +213,7 @@ def _labelled(line: str, heading: re.Match[str] | None, now: Part, form: Form) -
     words = without("hint", found["words"]) + line[2000:]
     if found["bold"] and words.count(found["bold"]) % 2:
         words = words.replace(found["bold"], "", 1)
-    words = words.lstrip(":：—–=→.-*_? ").rstrip() or words.strip(" :.*_=→")
+    words = words.lstrip(":：—–=→|.-*_? ").rstrip() or words.strip(" :.*_=→")
     again = shape < now.shape and name == now.name and not now.first()  # below its heading
     if again or (shape < HEADING and name not in (*PARTS[form.kind], *_COUNCIL)):
         return None

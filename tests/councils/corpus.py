@@ -40,12 +40,15 @@ def judge(row: dict[str, Any], heard: Heard) -> tuple[str, list[str]]:
     """Return `right`, `asked`, `wrong` or `lost`, and the parts that are not right."""
     parts = _council if row["kind"] == "council" else _form
     wrong, lost = parts(row["expected"], heard)
-    asked = bool(heard.faults)
+    asked, wanted = bool(heard.faults), row["expected"] | row["expected"].get("stances", {})
     if wrong:
         return "wrong", wrong
     if not lost:
         return "right", []
-    return ("right" if not row.get("clear", True) else "asked") if asked else "lost", lost
+    unclear = not row.get("clear", True) or all(
+        wanted.get(name, lost) in ("", None) for name in lost
+    )
+    return ("right" if unclear else "asked") if asked else "lost", lost
 
 
 def _form(wanted: dict[str, Any], heard: Heard) -> tuple[list[str], list[str]]:

@@ -44,13 +44,13 @@ def codes(heard: Heard) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"), [("answers", 0), ("answers-new", 0), ("answers-hard", 0)]
+    ("name", "share"),
+    [("", 0.95), ("-new", 0.95), ("-hard", 0.9), ("-voices", 0.9), ("-aside", 0.9)],
 )
-def test_corpora_are_heard_right_or_asked(name: str, wrong: int) -> None:
-    played = corpus.play(name)
-    assert len(played.get("wrong", [])) <= wrong, played["wrong"]
-    assert not played.get("lost"), played["lost"]
-    assert len(played["right"]) >= 0.9 * sum(len(rows) for rows in played.values())
+def test_corpora_are_heard_right_or_asked(name: str, share: float) -> None:
+    played = corpus.play(f"answers{name}")
+    assert (played.get("wrong"), played.get("lost")) == (None, None)
+    assert len(played["right"]) >= share * len(corpus.rows(f"answers{name}"))
 
 
 @pytest.mark.parametrize("row", voices.TURNS, ids=lambda row: row[0][:30])
@@ -190,6 +190,17 @@ def test_only_words_of_the_author_are_asked_about(text: str, asked: bool) -> Non
     assert codes(read(text, FREE)) == ["unclear-status"] * asked
 
 
+@pytest.mark.parametrize(
+    ("label", "part"),
+    [("Summary of Disagreements", "disagreement"), ("Remaining points of dissent", "disagreement"),
+     ("Résumé des désaccords", "disagreement"), ("Where we agree", "consensus"),
+     ("Summary of the consensus", "consensus"), ("Overall recommendation", "recommendation")],
+)  # fmt: skip
+def test_a_part_of_a_synthesis_in_other_words_is_heard(label: str, part: str) -> None:
+    text = "## Recommendation\nTin." * (part != "recommendation") + f"\n\n## {label}\nThe fee."
+    assert getattr(read(text, corpus.form_of({"kind": "synthesis"})), part) == "The fee."
+
+
 def test_a_decision_and_a_recommendation() -> None:
     council, debate = FREE.copy(kind="synthesis"), VOTE.copy(kind="synthesis")
     two = "## Decision\nBuy. STATUS: AGREED\n\n## Recommendation\nBuy on Friday."
@@ -234,15 +245,6 @@ def test_a_blocker_may_come_first_or_be_a_dash() -> None:
 def test_an_unlabelled_synthesis_is_the_recommendation() -> None:
     heard = read("We buy a kettle.", corpus.form_of({"kind": "synthesis"}))
     assert (heard.recommendation, heard.faults) == ("We buy a kettle.", [])
-
-
-@pytest.mark.parametrize(
-    ("name", "share"), [("answers", 0.9), ("answers-new", 0.95), ("answers-voices", 0.9)]
-)
-def test_whole_corpora_are_understood_or_asked(name: str, share: float) -> None:
-    played = corpus.play(name)
-    assert (played.get("wrong"), played.get("lost")) == (None, None)
-    assert len(played["right"]) >= share * len(corpus.rows(name))
 
 
 REASONS = "it cannot fail|the only open point is settled|that is why we did not vote for tin"
@@ -421,55 +423,13 @@ def test_an_answer_by_schema_is_kept_in_the_form_that_people_read() -> None:
 
 
 HOSTILE = [
-    "```",
-    "{",
-    "[",
-    '{"a":',
-    "<think>",
-    "<!--",
-    "> ",
-    "| a ",
-    "- ",
-    "**",
-    "# ",
-    "## Position\n",
-    "x\n===\n",
-]
-HOSTILE += [
-    "@claude ",
-    "@claude and ",
-    "- @claude: agree\n",
-    "BLOCKING:\n",
-    "STATUS: AGREED\n",
-    "4 ",
-    "high ",
-]
-HOSTILE += [
-    '"',
-    "(",
-    "<tool_call>",
-    "<|channel|>",
-    "\x1b[",
-    "\\",
-    "\\n",
-    " ",
-    "\n",
-    "a",
-    "\u0301",
-    "---\n",
-    "<position>",
-]
-HOSTILE += [
-    "council <<E\n",
-    "not ",
-    "is a blocker ",
-    "thank you all ",
-    "now , ",
-    "i ",
-    "?",
-    "@claude why ",
+    "```", "{", "[", '{"a":', "<think>", "<!--", "> ", "| a ", "- ", "**", "# ", "## Position\n",
+    "x\n===\n", "@claude ", "@claude and ", "- @claude: agree\n", "BLOCKING:\n",
+    "STATUS: AGREED\n", "4 ", "high ", '"', "(", "<tool_call>", "<|channel|>", "\u001b[", "\\",
+    "\\n", " ", "\n", "a", "\u0301", "---\n", "<position>", "council <<E\n", "not ",
+    "is a blocker ", "thank you all ", "now , ", "i ", "?", "@claude why ",
     "agree with @claude. ",
-]
+]  # fmt: skip
 BEGINNINGS = {"turn": "## Confidence\n", "vote": "## Choice\nB ", "contribution": "STATUS: agreed "}
 
 
