@@ -42,11 +42,13 @@ def msg_build(app: App, given: Given) -> Said:
 def msg_convert(app: App, given: Given) -> Said:
     """Write a message in another version, and say what is lost."""
     path, how = given.sidecar, {"lossy": given.lossy, "structural": given.structural}
-    record = codec.loads(content(path, 1 << 20), path) if path and os.path.exists(path) else {}
+    record = None
+    if path and os.path.exists(path):
+        record = conversion.Sidecar.from_json(codec.loads(content(path, 1 << 20), path), path)
     done = conversion.convert(text_of(app, given.line, ""), given.to, **how, sidecar=record)
-    if path and (not record or record["version"] != given.to):
+    if path and done.sidecar and (record is None or record.version != given.to):
         with open(path, "w", encoding="utf-8") as file:
-            file.write(codec.dumps(done.sidecar) + "\n")
+            file.write(codec.dumps(done.sidecar.to_json()) + "\n")
     notes = [f"lost: {', '.join(done.losses)}"] * bool(done.losses)
     return Said(data={"text": done.text, "losses": done.losses}, text=done.text, notes=notes)
 

@@ -170,9 +170,9 @@ def log(app: App, given: Given) -> Said:
         if form in ("json", "otlp"):
             said.text = "\n".join(map(codec.dumps, data))
         if form == "protocol":
-            from council.tasks.wire import log_lines  # late: only for this form
+            from council.tasks.row import protocol_line  # late: only for this form
 
-            said.text = "\n".join(filter(None, map(log_lines.logged, data)))
+            said.text = "\n".join(protocol_line(one) for one in data if "line" in one)
         if given.follow and (text := printing.text(said).strip()):
             printing.out(text)
     return said

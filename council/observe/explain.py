@@ -30,9 +30,9 @@ def explain(app: App, which: str = "") -> Made:
     if kind := app.other(which):
         return kind.explained(app, which, kind.document(app, which).read())
     from council.archive import minutes  # late: not for what is open
-    from council.tasks.wire import explanation  # late: as above
+    from council.tasks.wire import tables  # late: as above
 
-    meaning = (word(which) or explanation.explain(which, app.settings.language)) if which else None
+    meaning = (word(which) or tables.explain(which, app.settings.language)) if which else None
     if meaning and which not in [row.get("name") for row in minutes.rows(app.root)]:
         return meaning
     try:

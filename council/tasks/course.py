@@ -28,7 +28,7 @@ def judge(message: Message, state: Context) -> str:
         return "E41"
     if task not in ("", "T0", *state.tasks) and kind not in ("R", "D"):
         return "E40"
-    if not all(_exists(one, state) for one in data.references(message.data)):
+    if not all(_exists(*one, state) for one in data.references(message.data)):
         return "E43"
     if kind in ("R", "X"):  # another attempt: its state is that of a new hop
         return _unfit(message, state)
@@ -45,7 +45,7 @@ def judge(message: Message, state: Context) -> str:
 
 def _unfit(message: Message, state: Context) -> str:
     """Return why a worker cannot take a request or a hand-off, "" where it can."""
-    capability, worker = data.call(message.data)[0], state.workers.get(message.receiver, _ANY)
+    capability, worker = message.pairs.get("call", ""), state.workers.get(message.receiver, _ANY)
     limit = _DEEPEST if message.pairs.get("reason") else _DEPTH
     if message.depth > min(limit, worker.max_depth - 1):
         return "E16"
@@ -56,11 +56,13 @@ def _unfit(message: Message, state: Context) -> str:
     return "E31" if worker.load >= FULL else ""
 
 
-def _exists(one: data.Reference, state: Context) -> bool:
-    if one.kind == "FIELD":
-        return f"{one.task}:{one.name}" in state.fields
-    names = {"CTX": state.keys, "MSG": [f"M{number}" for number in state.lines]}
-    return one.name in names.get(one.kind, [one.name])
+def _exists(kind: str, name: str, state: Context) -> bool:
+    known = {
+        "CTX": state.keys,
+        "REF": state.fields,
+        "MSG": [f"M{number}" for number in state.lines],
+    }
+    return name in known[kind] or (kind == "REF" and ":" not in name)  # a stored text
 
 
 def follows(code: str) -> str:

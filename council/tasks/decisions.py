@@ -76,8 +76,7 @@ def request(play: Play, text: str, caps: list[str], priority: str, budget: int |
 
 def others(state: Context, caps: list[str], excluded: list[str]) -> list[str]:
     """Return the workers that fit, without those that were tried, the best first."""
-    without = [*excluded, *state.down]
-    return select(caps, state.workers, threshold=state.rules.threshold, without=without)
+    return select(caps, state.workers, state.rules.threshold, [*excluded, *state.down])
 
 
 def send(play: Play, message: Message, **more: Any) -> None:

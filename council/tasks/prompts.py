@@ -65,12 +65,11 @@ def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
         {"of": f"result of M{number}", "text": text} for number, text in results.items() if text
     ]
     text = state.tasks[hop.task].text
-    values = {"CTX": state.keys, "FIELD": state.fields}
+    values = {"CTX": state.keys, "REF": state.fields, "MSG": {}}
     for message in lines.values():
-        for one in data.references(message.data) if message.task == hop.task else []:
-            key = f"{one.task}:{one.name}" if one.kind == "FIELD" else one.name
-            value = values.get(one.kind, {}).get(key, "")
-            quotes += [{"of": one.text, "text": value}] if value not in ("", text) else []
+        for kind, name in data.references(message.data) if message.task == hop.task else []:
+            value = values[kind].get(name, "")
+            quotes += [{"of": f"#{kind}:{name}", "text": value}] if value not in ("", text) else []
     code = digest(f"{state.mark}{text}{quotes}")[:8]
     line = line_of(lines[hop.asked], own.version)
     kind = "research" if {*own.caps} >= RESEARCH else "worker"

@@ -162,9 +162,25 @@ class _Contexts(KindRow):
         return {**data, "status": row["status"]}, "\n".join(text)
 
     def logged(self, event: Event) -> str:
-        from council.tasks.wire import log_lines  # late: see above
+        return protocol_line(event) if "line" in event else super().logged(event)
 
-        return log_lines.logged(event) or super().logged(event)
+
+def protocol_line(event: Event) -> str:
+    """Return the line of the log for an event that carries a message (PR-586).
+
+    It is `[TS] [LEVEL] [CTX] [TID] FROM>TO TYPE ERR SUMMARY`: TS is the second of the UTC day, the
+    summary the first item of DATA, behind a flag also the next one.
+    """
+    from council.tasks.wire import conversion, data  # late: see above
+
+    one, at = conversion.from_line(event["line"]), times.instant(event["at"])
+    code = one.code.replace("E00", "")
+    level = "ERROR" if code[:2] == "E9" else "WARN" if code or one.kind == "E" else "INFO"
+    head = f"[{int(at.timestamp()) % 86_400:05}] [{level}] [{one.context or '-'}]"
+    first, *more = [item for item in data.parted(one.data, ";") if item] or [one.data]
+    summary = f"{first} {more[0]}" if more and "=" not in first else first
+    route = f"[{one.task or '-'}] {one.sender}>{one.receiver} {one.kind}"
+    return f"{head} {route} {one.code or '-'} {summary[:60]}"
 
 
 CONTEXTS = _Contexts()

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from council.agents.registry import Worker
-from council.kernel.record import TYPE_CHECKING
 from council.kernel.times import timedelta
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 FULL = 100  # a load in percent at which a worker is busy
 SILENT = timedelta(minutes=3)  # after which a worker that sent a liveness message is gone
 
 
 def select(
-    required: Collection[str], workers: Mapping[str, Worker], *,
-    threshold: float = 0.5, depth: int = 0, without: Collection[str] = (),
-) -> list[str]:  # fmt: skip
+    required: list[str], workers: dict[str, Worker], threshold: float, without: list[str]
+) -> list[str]:
     """Return the workers that fit, the best first; nothing required fits everybody.
 
     The score is the share of the required capabilities that a worker has. Equal ones are ordered
@@ -26,7 +21,7 @@ def select(
     for ident, one in workers.items():
         count = sum(name in one.caps for name in set(required))
         score = count / len(set(required)) if required else 1.0
-        fits = score >= threshold and (count or not required) and depth < one.max_depth
+        fits = score >= threshold and (count or not required) and one.max_depth
         if ident[:1] == "W" and ident not in without and fits:
             rows.append((one.load >= FULL, -score, one.load, one.used, _number(ident), ident))
     return [row[-1] for row in sorted(rows)]
@@ -36,7 +31,7 @@ def _number(ident: str) -> int:
     return int(ident[1:].partition(".")[0] or 0)
 
 
-def named_in(text: str, workers: Mapping[str, Worker]) -> list[str]:
+def named_in(text: str, workers: dict[str, Worker]) -> list[str]:
     """Return the capabilities that a text names: all where one worker has them all, else the first.
 
     A name counts as whole words; blanks and hyphens may stand for `_`.

@@ -263,9 +263,9 @@ def _played(play: Play, message: Message) -> None:
     message, is_worker = message.copy(task=task), message.sender[:1] == "W"
     hops = [hop for hop in state.open_hops(task) if hop.worker == message.sender]
     if kind in "RD" and task not in state.tasks:
-        caps, priority = [data.call(message.data)[0]], message.priority or "P1"
-        fields = {"text": message.data, "caps": [one for one in caps if one]}
-        play.add("task.created", task=task, **fields, priority=priority)
+        called = message.pairs.get("call")
+        fields = {"text": message.data, "caps": [called] if called else []}
+        play.add("task.created", task=task, **fields, priority=message.priority or "P1")
     if kind == "R":
         decisions.send(play, message)
     elif kind == "D":

@@ -23,7 +23,7 @@ def test_the_order_of_workers(row: dict[str, Any]) -> None:
         )
         for one in given["workers"]
     }
-    assert select(given["required"], workers, threshold=given["threshold"]) == row["expect"]
+    assert select(given["required"], workers, given["threshold"], []) == row["expect"]
 
 
 WORKERS = {
@@ -32,22 +32,21 @@ WORKERS = {
     "W1": Worker(agent_id="a", caps=["web_search", "plan"], load=100),
     "R1": Worker(agent_id="r", caps=["web_search"]),
 }
-CHOICES: list[tuple[list[str], dict[str, Any], list[str]]] = [
-    ([], {}, ["W2", "W10", "W1"]),
-    (["web_search"], {}, ["W2", "W1"]),
-    (["web_search", "plan"], {}, ["W2", "W10", "W1"]),
-    (["web_search"], {"depth": 2}, ["W1"]),
-    (["web_search"], {"without": ["W2"]}, ["W1"]),
-    (["web_search", "plan"], {"threshold": 1.0}, ["W1"]),
-    (["translate"], {"threshold": 0.0}, []),
+CHOICES: list[tuple[list[str], float, list[str], list[str]]] = [
+    ([], 0.5, [], ["W2", "W10", "W1"]),
+    (["web_search"], 0.5, [], ["W2", "W1"]),
+    (["web_search", "plan"], 0.5, [], ["W2", "W10", "W1"]),
+    (["web_search"], 0.5, ["W2"], ["W1"]),
+    (["web_search", "plan"], 1.0, [], ["W1"]),
+    (["translate"], 0.0, [], []),
 ]
 
 
-@pytest.mark.parametrize(("required", "rules", "order"), CHOICES)
+@pytest.mark.parametrize(("required", "threshold", "without", "order"), CHOICES)
 def test_busy_ones_are_last_and_routers_do_no_work(
-    required: list[str], rules: dict[str, Any], order: list[str]
+    required: list[str], threshold: float, without: list[str], order: list[str]
 ) -> None:
-    assert select(required, WORKERS, **rules) == order
+    assert select(required, WORKERS, threshold, without) == order
 
 
 NAMED = [

@@ -12,7 +12,8 @@ from council.kernel import times
 from council.kernel.errors import Refused
 from council.tasks import course
 from council.tasks.model import Context, Hop, Task
-from council.tasks.wire import data, log_lines, signing, tables
+from council.tasks.row import protocol_line
+from council.tasks.wire import data, signing, tables
 from council.tasks.wire.conversion import convert, line_of, message_of
 from council.tasks.wire.model import Message
 from council.tasks.wire.parsing import parse
@@ -62,8 +63,7 @@ def test_the_line_of_the_log(row: dict[str, Any]) -> None:
     message = message.copy(context=told["ctx"], task=told["tid"], code=told["err"].strip("-"))
     day = datetime(2026, 11, 28, tzinfo=UTC)
     at = times.text(day + timedelta(seconds=int(told["ts"])))
-    assert log_lines.logged({"line": line_of(message.copy(number=1)), "at": at}) == row["raw"]
-    assert log_lines.logged({"type": "run.claimed", "at": "2026-11-28T12:00:00Z"}) == ""
+    assert protocol_line({"line": line_of(message.copy(number=1)), "at": at}) == row["raw"]
 
 
 @pytest.mark.parametrize("row", of("messages", "conversion"))

@@ -5,44 +5,38 @@ from __future__ import annotations
 import re
 
 from council.kernel.errors import Invalid, Usage
-from council.kernel.record import Any
 from council.tasks.wire import data, tables
-from council.tasks.wire.conversion import LETTERS, Values, canonical, written
+from council.tasks.wire.conversion import LETTERS, UNUSED, Values, canonical, written
 from council.tasks.wire.model import Parsed
 from council.tasks.wire.parsing import parse
 
-_DEFAULTS = {"msg": "", "from": "O1", "to": "", "type": "", "task": "-", "pri": "-", "state": "-"}
-_DEFAULTS |= {"err": "-", "depth": "0", "ctx": "-", "budget": "-", "data": "-"}
+_DEFAULTS = {"msg": "", "from": "O1", "to": "", "type": "", "task": "-", **UNUSED, "data": "-"}
 _NAMES = {"tid": "task", "role": "from"}
 _ENDS = {"ORCHESTRATOR": "O1", "O": "O1", "WORKER": "W1", "W": "W1"}
-_DERIVED = ("pri_effective", "flags", "pairs", "desc")
 _GOT_CHARS = 20
 
 
-def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False) -> str:
+def build(fields: dict[str, str], version: str = "V5", *, minimal: bool = False) -> str:
     """Return the text of a message; what is not given is filled in (PR-303, PR-315).
 
-    `fields` have the names of `msg parse`; None or `-` is unused, `msg`, `tid` and `budget` may be
-    bare numbers, `pid` is the parent message. `minimal` leaves PRI and STATE unused.
+    `fields` have the names of `msg parse`; `-` is unused, `msg`, `tid` and `budget` may be bare
+    numbers, `pid` is the parent message. `minimal` leaves PRI and STATE unused.
 
     Raises:
         Usage: There is no such version or field.
         Invalid: The values make no message that passes the strict check.
     """
-    inputs: dict[str, Any] = {_NAMES.get(name, name): one for name, one in fields.items()}
-    parent = str(inputs.pop("pid", None) or "")
-    unknown = [name for name in inputs if name not in _DEFAULTS and name not in _DERIVED]
+    inputs = {_NAMES.get(name, name): one for name, one in fields.items()}
+    parent = inputs.pop("pid", "")
+    unknown = [name for name in inputs if name not in _DEFAULTS]
     if unknown or version not in tables.VERSIONS:
         what = f"no field {unknown[0][:20]!r}" if unknown else f"no version {version[:20]!r}"
         raise Usage("usage", what, f"fields: {', '.join(_DEFAULTS)}; versions: V1 to V5")
     values = {**_DEFAULTS, "pri": "P1" if version in ("V3", "V5") else "-"}
-    values |= {
-        name: "-" if one is None else str(one) for name, one in inputs.items() if name in _DEFAULTS
-    }
-    values |= {"pri": "-", "state": "-"} if minimal else {}
+    values |= inputs | ({"pri": "-", "state": "-"} if minimal else {})
     values["type"] = LETTERS.get(values["type"], values["type"])
-    if not inputs.get("data"):
-        values["data"] = str(inputs.get("desc") or ("ok" if values["type"] == "A" else "-"))
+    if values["type"] == "A" and values["data"] == "-":
+        values["data"] = "ok"
     if parent:  # the message that this one follows from (PR-547)
         if not re.fullmatch(r"M?\d{1,4}", parent, re.ASCII):
             raise Invalid("bad-message", f"no parent message: {parent[:20]!r}", "write pid=M5")
@@ -51,8 +45,6 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
     for name in ("from", "to"):
         values[name] = _ENDS.get(values[name], values[name])
     values["to"] = values["to"] or {"O1": "W1", "W1": "O1"}.get(values["from"], "")
-    if values["err"] != "-" and values["data"][:3] == values["err"] and version < "V4":
-        values["data"] = values["data"][4:] or "-"
     values["depth"] = values["depth"].replace("-", "0")
     values["ctx"] = values["ctx"].replace("-", "S0")
     for name, mark in (("msg", "M"), ("task", "T"), ("budget", "B")):
@@ -64,7 +56,7 @@ def build(fields: dict[str, Any], version: str = "V5", *, minimal: bool = False)
     return text
 
 
-def reply(faulty: Parsed, *, sender: str = "W1") -> str:
+def reply(faulty: Parsed) -> str:
     """Return the message that answers the first fault, "" where there is none.
 
     It returns to the sender, with task, context, depth and budget where those can be read, and
@@ -75,7 +67,7 @@ def reply(faulty: Parsed, *, sender: str = "W1") -> str:
     version = "V5" if faulty.version == "V5D" else faulty.version
     fault, form = faulty.errors[0], tables.FORMS[faulty.version]
     parts = faulty.segments or faulty.text.rstrip("\r\n").split("|")
-    values: Values = {**_DEFAULTS, "to": sender}
+    values: Values = {**_DEFAULTS, "to": "W1"}
     for name, value in zip(form.names, parts, strict=False):
         if value and all(row.fits({name: value}) for row in form.checks if row.segment == name):
             values[_NAMES.get(name, name)] = value
@@ -83,7 +75,7 @@ def reply(faulty: Parsed, *, sender: str = "W1") -> str:
         values["from"], _, values["to"] = values["route"].partition(">")
     back, own = (_ENDS.get(values[name], values[name]) for name in ("from", "to"))
     own = {"O1": "W1", "W1": "O1"}[back] if version < "V3" else own
-    own = sender if own[-1] == "*" or own[0] == "G" else own
+    own = "W1" if own[-1] == "*" or own[0] == "G" else own
     number = int(re.sub(r"\D", "", values["msg"]) or 0) % 9999 + 1
     code = "E10" if faulty.version == "V5D" else fault.code
     words = "parsing" if (version, code) == ("V3", "E05") else tables.meanings(version)[code]

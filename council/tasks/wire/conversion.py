@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from council.kernel.errors import Invalid, Refused, Usage
+from council.kernel.errors import Refused, Usage
 from council.kernel.record import Record
 from council.tasks.wire import tables
 from council.tasks.wire.model import Message, Parsed
@@ -18,18 +18,24 @@ Values = dict[str, str]
 LETTERS = {"REQ": "R", "RES": "S", "CLR": "C", "UPD": "U", "ACK": "A", "ERR": "E"}
 _WORDS = {letter: word for word, letter in LETTERS.items()}
 _ROLES = ("ORCHESTRATOR", "WORKER")
-_UNUSED = {"pri": "-", "state": "-", "err": "-", "depth": "0", "ctx": "-", "budget": "-"}
+UNUSED = {"pri": "-", "state": "-", "err": "-", "depth": "0", "ctx": "-", "budget": "-"}
 _LOSSES = ("ROUTE", "TYPE", "TID", "PRI", "STATE", "ERR", "DEPTH", "CTX", "BUDGET", "AUTH", "TRACE")
-# What the messages of one conversation share; everything else belongs to one message.
-_SHARED = ("task", "tid", "pri", "depth", "ctx", "budget")
+
+
+class Sidecar(Record):
+    """What the way back needs: the message as it was in a version, and what was made of it."""
+
+    version: str
+    text: str
+    converted: str
 
 
 class Converted(Record):
-    """A converted message, the segments that lost something, and what the way back needs."""
+    """A converted message, and the segments that lost something."""
 
     text: str
-    losses: list[str]
-    sidecar: dict[str, str]
+    losses: list[str] = []
+    sidecar: Sidecar | None = None
 
 
 def canonical(ident: str) -> str:
@@ -42,7 +48,7 @@ def canonical(ident: str) -> str:
 def opened(parsed: Parsed) -> Values:
     """Return the values of a valid message by the names that all versions share."""
     own = dict(zip(tables.FORMS[parsed.version].names, parsed.segments, strict=True))
-    values = {**_UNUSED, **own, "task": own.get("tid", own.get("task", "")) or "-"}
+    values = {**UNUSED, **own, "task": own.get("tid", own.get("task", "")) or "-"}
     if parsed.version in ("V1", "V2"):
         asks = own.get("role", own.get("from", ""))[0] == "O"
         values["route"] = "O1>W1" if asks else "W1>O1"
@@ -78,33 +84,31 @@ def written(values: Values, version: str) -> str:
 
 def convert(
     message: str | Parsed, to: str, *, lossy: bool = False, structural: bool = False,
-    sidecar: dict[str, str] | None = None,
+    sidecar: Sidecar | None = None,
 ) -> Converted:  # fmt: skip
     """Return a message as another version writes it.
 
     `lossy` puts the nearest thing in the place of what the target lacks, `structural` keeps the
     digits of codes although their meaning changes. `sidecar` is what a conversion away from `to`
-    gave: lost values that nobody changed return.
+    gave: the message that it made is turned back into the one that it was.
 
     Raises:
         Usage: Nothing is written in that version.
         Invalid: The message has faults.
         Refused: The target has no place for it (`not-convertible`; `rule` says for what).
     """
-    if sidecar and not (isinstance(sidecar, dict) and {str} >= set(map(type, sidecar.values()))):
-        raise Invalid("bad-sidecar", "the side-car is not one of ours", "name the right file")
     if to not in tables.VERSIONS:
         raise Usage("usage", f"nothing is written in {to[:20]!r}", "use V1, V2, V3, V4 or V5")
     parsed = (message if isinstance(message, Parsed) else parse(message)).sound()
+    line = parsed.text.rstrip("\r\n")
+    if sidecar and (sidecar.version, sidecar.converted) == (to, line):
+        return Converted(text=parse(sidecar.text, to).sound().text)
     gaps = {"DATA"} if "W_DATA_TRUNCATED" in parsed.warnings else set[str]()
     text = _walked(parsed, to, lossy, structural, gaps)
-    if sidecar and sidecar.get("version") == to:
-        text = _restored(text, parsed, sidecar, structural, gaps)
     if errors := parse(text, to).errors:
         raise _refused(parsed.version, to, f"rule {errors[0].rule}")
-    record = {"version": parsed.version, "text": parsed.text.rstrip("\r\n")}
-    record |= {"convertedVersion": to, "converted": text}
     losses = [name for name in (*_LOSSES, "DATA") if name in gaps]
+    record = Sidecar(version=parsed.version, text=line, converted=text)
     return Converted(text=text, losses=losses, sidecar=record)
 
 
@@ -136,27 +140,6 @@ def _walked(parsed: Parsed, to: str, lossy: bool, structural: bool, gaps: set[st
 def _refused(source: str, target: str, why: str, hint: str = "") -> Refused:
     what = f"{target} has no place for this {source} message: {why}"
     return Refused("not-convertible", what, hint, rule=why, segment=None)
-
-
-def _restored(
-    text: str, parsed: Parsed, sidecar: dict[str, str], structural: bool, gaps: set[str]
-) -> str:
-    """Return the text with the original's values where the converted ones were not changed.
-
-    Another message, such as an answer, gets only what a conversation shares.
-    """
-    to = sidecar["version"]
-    original = parse(sidecar.get("text", ""), to)
-    then = parse(sidecar.get("converted", ""), sidecar.get("convertedVersion", ""))
-    if original.errors or then.errors or then.version != parsed.version or to == "V1":
-        return text
-    segments, plain = text.split("|"), _walked(then, to, True, structural, set()).split("|")
-    same = parsed.segments[:2] == then.segments[:2]
-    for at, name in enumerate(tables.FORMS[to].names):
-        if segments[at] == plain[at] and (same or name in _SHARED):
-            segments[at] = original.segments[at]
-            gaps.discard(name.upper())
-    return "|".join(segments)
 
 
 def message_of(line: str | Parsed) -> Message:

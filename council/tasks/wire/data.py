@@ -8,23 +8,8 @@ from __future__ import annotations
 
 import re
 
-from council.kernel.record import Record
-
 MOST_CHARS = 200
 _REFERENCE = re.compile(r'#(CTX|REF|MSG):([^ ;,"=#]*)')
-
-
-class Reference(Record, settled=True):
-    """A pointer in DATA, as written in `text`.
-
-    `kind` is `CTX` (`name` is a key of the context), `MSG` (a message), `REF` (a stored text) or
-    `FIELD` (field `name` of `task`).
-    """
-
-    kind: str
-    name: str
-    text: str
-    task: str = ""
 
 
 def parted(text: str, mark: str) -> list[str]:
@@ -59,27 +44,13 @@ def params(value: str) -> dict[str, str]:
     return {name: argument for name, _, argument in items if name}
 
 
-def call(data: str) -> tuple[str, dict[str, str]]:
-    """Return the capability that DATA calls ("" for none) and its arguments.
+def references(data: str) -> list[tuple[str, str]]:
+    """Return every reference in DATA as its kind and what it names (PR-545).
 
-    `call=c;params=name:value` and `call=c;name=value` mean the same (PR-543).
+    `CTX` names a key of the context, `MSG` a message, `REF` a field of a task (`T1:S`) or a stored
+    text.
     """
-    _, pairs = split(data)
-    arguments = {name: value for name, value in pairs.items() if name not in ("call", "params")}
-    return pairs.get("call", ""), {**params(pairs.get("params", "")), **arguments}
-
-
-def references(data: str) -> list[Reference]:
-    """Return every reference in DATA, in order (PR-545)."""
-    pointers = []
-    for match in _REFERENCE.finditer(data):
-        kind, name = match.groups()
-        task, _, field = name.partition(":")
-        if kind == "REF" and re.fullmatch(r"T\d{1,3}:.*", name, re.ASCII):
-            pointers.append(Reference(kind="FIELD", task=task, name=field, text=match[0]))
-        else:
-            pointers.append(Reference(kind=kind, name=name, text=match[0]))
-    return pointers
+    return _REFERENCE.findall(data)
 
 
 def fitted(text: str, room: int = MOST_CHARS) -> str:

@@ -13,7 +13,7 @@ from functools import cache
 from council.kernel.errors import Refusal
 from council.kernel.record import Any, Record
 from council.tasks.wire import data, tables
-from council.tasks.wire.conversion import message_of
+from council.tasks.wire.conversion import UNUSED, message_of
 from council.tasks.wire.model import Message
 from council.tasks.wire.parsing import COUNTS, parse
 
@@ -33,7 +33,6 @@ _BEFORE = re.compile(r"[-+*•–—◦▪●][ \t]+|\d{1,3}[.)]\s+|#{1,6}\s+|>+
 _PAIRS = ("``````", "````", "``", "****", "**", "____", "__", "~~~~", '""', "''", "“”", "«»")
 _THINKING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
 _LONGEST = 20_000
-_UNUSED = {"pri": "-", "state": "-", "err": "-", "depth": "0", "ctx": "-", "budget": "-"}
 _STATES = {"S": "D", "C": "R", "U": "R", "X": "R", "A": "-", "E": "F"}
 _DATA = {"S": "result=…", "E": "desc=…", "C": "question=…;options=a,b", "U": "progress=…"}
 _TYPES = {"ERROR": "E", "FAILED": "E", "ERR": "E", "QUESTION": "C", "CLARIFY": "C", "UPDATE": "U"}
@@ -186,8 +185,8 @@ def _mended(name: str, value: str) -> str:
     if name == "route":
         ends = (one.strip() for one in re.split(_ARROW, value))
         return ">".join(one[:1].upper() + one[1:] for one in ends)
-    if name in _UNUSED and not value.strip("-—–−‐‑‒―﹣－"):
-        return "-" if value else _UNUSED[name]
+    if name in UNUSED and not value.strip("-—–−‐‑‒―﹣－"):
+        return "-" if value else UNUSED[name]
     return value.capitalize() if name == "ctx" else value.upper()
 
 

@@ -145,4 +145,23 @@ def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
     return nearest, nearest == "-" or (code in there and back.get(nearest) == code)
 
 
+def explain(which: str, lang: str) -> dict[str, Any] | None:
+    """Return what `council explain` says of a code, version, type or warning, None of others."""
+    sentences, lang = list[str](), lang or "en"
+    if which[:1] == "E" and which[1:].isdecimal():
+        for version in VERSIONS[1:]:
+            meaning, kind = (
+                meanings(version, lang).get(which),
+                described(f"% {version}", which, lang),
+            )
+            sentences += [f"{version}: {meaning}" + f" ({kind})" * bool(kind)] if meaning else []
+        if which != "E00" and which in meanings("V5"):
+            sentences.append(f"V5: {described('!', which, lang)}")
+    else:
+        rows = (line.partition(": ") for line in lines("protocol-words"))
+        sentences = [words.split(" | ")[lang == "fr"] for key, _, words in rows if key == which]
+    made = {"kind": "code", "id": which, "name": which, "status": "", "waitsFor": []}
+    return {**made, "hindrances": [], "tried": [], "next": sentences} if sentences else None
+
+
 FORMS, STEPS = _read()
