@@ -42,7 +42,7 @@ def msg_send(app: App, given: Given) -> Said:
         code = _FAILED.get(result["verdict"][:2], 6) if is_failed else code
     name, asked = result["context"], result["asked"]
     waits = f'{"; ".join(asked)}\n  answer: council say "…" --to {name}' if asked else ""
-    previous = result.get("previous")
+    previous = result.get("previous")  # of a request
     notes = [f"{previous} is full; it is #CTX:prev of {name}"] if previous else []
     text = result["answer"] or waits or f"{name}: sent to {', '.join(result['to'])}"
     return Said(data=result, text=text, notes=notes, code=code)

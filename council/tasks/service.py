@@ -66,26 +66,20 @@ def request(
     values: dict[str, str],
 ) -> Result:  # fmt: skip
     """Give what a user asks for to the worker that fits best, in a new context or `ctx`."""
-    rules, priority = rules_of(app), priority or "P1"
+    rules, priority, previous = rules_of(app), priority or "P1", ""
     word = complexity or "medium"
     if word not in (*rules.budgets, "unlimited") or priority not in ("P0", "P1", "P2"):
         what = f"no such priority or complexity: {priority[:20]}, {word[:20]}"
         raise Usage("usage", what, f"use P0, P1, P2; {', '.join(rules.budgets)}, unlimited")
+    if ctx and CONTEXTS.knows(app, ctx) and CONTEXTS.document(app, ctx).peek().is_full():
+        previous, values, ctx = ctx, {**values, "prev": ctx}, ""  # PR-644
 
     def decide(play: Play) -> None:
-        if play.state.is_full():
-            raise Refused("full", f"{ctx} is full", "leave out --ctx for a new one")
         if values:
             play.add("context.valued", values=values)
         decisions.request(play, text, caps, priority, rules.budgets.get(word))
 
-    try:
-        return _change(app, ctx, decide, "User")
-    except Refused as refusal:
-        if refusal.code != "full":
-            raise
-    values = {**values, "prev": ctx}  # PR-644
-    return {**request(app, text, caps, priority, complexity, "", values), "previous": ctx}
+    return {**_change(app, ctx, decide, "User"), "previous": previous}
 
 
 def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:

@@ -4,49 +4,37 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from council.agents.settings import Limits
-from council.archive.artifacts import Artifact
+from council.archive import artifacts
 from council.delegation import model, rules
 from council.delegation.model import Call, Message, State
 from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, Refusal
-from council.kernel.ids import digest
 from council.kernel.record import camel
 from council.runs import work
+from tests.vectors.rows import of
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 USUAL = {camel(name): value for name, value in Limits().__dict__.items() if name in Limits._kinds}
 USUAL = {name: USUAL[name] for name in list(USUAL)[-6:]}
 OPEN = rules.Policy()
-VECTORS = [
-    json.loads(line)
-    for line in (Path(__file__).parent.parent / "vectors/rules.jsonl").read_text().splitlines()
-]
 
 
-def vectors(area):
-    return [pytest.param(r["input"], r["expect"], id=r["id"]) for r in VECTORS if r["area"] == area]
-
-
-@pytest.mark.parametrize(("given", "expected"), vectors("task-hash"))
-def test_the_hash_of_a_task(given, expected):
-    keys = ("toAgentId", "message", "artifactRefs", "sessionKey")
-    assert rules.task_hash(*(given[key] for key in keys)) == expected
-
-
-@pytest.mark.parametrize(("given", "expected"), vectors("guard-default"))
-def test_the_usual_limits(given, expected):
-    assert USUAL[given] == expected
-
-
-@pytest.mark.parametrize(("given", "expected"), vectors("artifact-id"))
-def test_the_id_of_an_artifact(given, expected):
-    data = bytes.fromhex(given["bytes_hex"])
-    assert Artifact(artifact_id=f"art_{digest(data)}", size=len(data)).artifact_id == expected
+@pytest.mark.parametrize("row", of("rules", "task-hash", "guard-default", "artifact-id"))
+def test_a_vector(row, tmp_path):
+    given = row["input"]
+    if row["area"] == "task-hash":
+        keys = ("toAgentId", "message", "artifactRefs", "sessionKey")
+        found = rules.task_hash(*(given[key] for key in keys))
+    elif row["area"] == "guard-default":
+        found = USUAL[given]
+    else:
+        data = bytes.fromhex(given["bytes_hex"])
+        found = artifacts.publish(str(tmp_path), data, "text/plain", "a", "t", "").artifact_id
+    assert found == row["expect"]
 
 
 def a_call(sender="a", to="b", message="Do it.", at=NOW, trace="t1", **more):

@@ -14,6 +14,7 @@ from council.tasks.model import Context, Event, Rules
 from council.tasks.wire import lines
 from council.tasks.wire.conversion import message_of
 
+AT = "2026-11-28T09:00:00Z"
 BEGAN = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 WORKERS = {
     "W1": Worker(agent_id="ada", caps=["web_search", "plan"]),
@@ -26,19 +27,14 @@ class Played:
 
     def __init__(self, workers: dict[str, Worker] | None = None, **more: Any) -> None:
         self.state, self.now, self.events = rules.new(), BEGAN, list[Event]()
-        opened = {
-            "type": "context.opened",
-            "name": "S1",
-            "lang": "en",
-            "at": "2026-11-28T09:00:00Z",
-        }
+        opened = {"type": "context.opened", "name": "S1", "lang": "en", "at": AT}
         self.do(lambda _: [{**opened, "rules": Rules(**more).to_json()}])
         self.know(workers or WORKERS)
 
-    def know(self, workers: dict[str, Worker], *down: str) -> None:
+    def know(self, workers: dict[str, Worker], *down: str, **groups: list[str]) -> None:
         rows = {ident: one.to_json() for ident, one in workers.items()}
-        known = {"type": "context.known", "workers": rows, "down": [*down], "groups": {}}
-        self.do(lambda _: [{**known, "at": "2026-11-28T09:00:00Z"}])
+        known = {"type": "context.known", "workers": rows, "down": [*down], "groups": groups}
+        self.do(lambda _: [{**known, "at": AT}])
 
     def do(self, decide: Callable[[Context], list[Event]], seconds: int = 0) -> None:
         """Do something after so many seconds, and all that follows from it."""
@@ -46,6 +42,7 @@ class Played:
         more = decide(self.state)
         while more:
             for event in more:
+                assert event["type"] in rules.EVENTS
                 rules.evolve(self.state, codec.loads(codec.encoded(event)))
             self.events += more
             assert len(self.events) < 200

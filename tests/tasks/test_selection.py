@@ -8,7 +8,7 @@ import pytest
 
 from council.agents.registry import Worker
 from council.tasks.selection import named_in, select
-from tests.tasks.wire_vectors import of
+from tests.vectors.rows import of
 
 
 @pytest.mark.parametrize("row", of("rules", "select-worker"))

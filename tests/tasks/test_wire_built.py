@@ -13,7 +13,7 @@ from council.tasks.wire import building, signing, tables
 from council.tasks.wire.conversion import convert, line_of, message_of
 from council.tasks.wire.model import Message
 from council.tasks.wire.parsing import parse
-from tests.tasks.wire_vectors import of
+from tests.vectors.rows import of
 
 CONTROLS = ["C", "Zl", "Zp"]
 words = st.text(

@@ -48,9 +48,3 @@ def test_a_signature_needs_the_key(anywhere: Workspace) -> None:
     assert signed.startswith(f"{LINE};auth=S1:")
     assert anywhere.run("msg", "sign", "--verify", signed, COUNCIL_AUTH_KEY="k").returncode == 0
     assert anywhere.run("msg", "sign", "--verify", signed, COUNCIL_AUTH_KEY="j").returncode == 3
-
-
-def test_a_code_is_explained(anywhere: Workspace) -> None:
-    assert anywhere.run("init", "--agents", "a,b").returncode == 0
-    told = anywhere.run("explain", "E13").stdout
-    assert "V4: invalid route (protocol)\n  V5: invalid route (validation)\n" in told

@@ -17,7 +17,7 @@ from council.tasks.wire import data, signing, tables
 from council.tasks.wire.conversion import convert, line_of, message_of
 from council.tasks.wire.model import Message
 from council.tasks.wire.parsing import parse
-from tests.tasks.wire_vectors import of
+from tests.vectors.rows import of
 
 
 @pytest.mark.parametrize("row", of("messages", "example", "edge", "negative"))

@@ -22,20 +22,16 @@ _ARROW = "(?:-{0,3}(?:>|&gt;|&#62;)|=(?:>|&gt;)|[→⇒➜➔⟶＞›])"
 _MARKS = r"[*_`]{0,3}[ \t]*"
 _ID = r"(?:[OWRG]\d{0,3}(?:\.\w{1,8})?|W?\*|User)"
 _ROUTE = rf"{_ID}[ \t]*\\?{_ARROW}[ \t]*{_ID}{_MARKS}"
-_NUMBER = rf"(?<![\w.])M(?:SG[_ -]?)?(?:\d{{1,6}}|[<{{]\w{{1,12}}[>}}]|n|\?+){_MARKS}"
+_NUMBER = rf"(?<![^\W_.])M(?:SG[_ -]?)?(?:\d{{1,6}}|[<{{]\w{{1,12}}[>}}]|n|\?+){_MARKS}"
 _ODD = r"(?:[^\s|:*_`<>\"'“«]{0,16}[ \t]*\|[ \t]*|(?<![\w.>]))"
 _HEAD = re.compile(  # a number and a route, a number and bars, something else and a route
     rf"{_NUMBER}[|\t;,/][ \t]*{_MARKS}{_ROUTE}[|\t;,/]|{_NUMBER}\|(?:[^|]*\|){{4}}"
-    rf"|(?<![\w.])MSG_\d+{_MARKS}\|(?:[^|]*\|){{3}}|{_ODD}{_ROUTE}\|[^|]{{1,14}}\|(?:[^|]*\|){{3}}",
+    rf"|(?<![^\W_])MSG_\d+{_MARKS}\|(?:[^|]*\|){{3}}|{_ODD}{_ROUTE}\|[^|]{{1,14}}\|(?:[^|]*\|){{3}}",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(r"[-+*•–—◦▪●][ \t]+|\d{1,3}[.)]\s+|#{1,6}\s+|>+\s*|\[[ xX]?\]\s+|</?\w{1,10}>")
-_PAIRS = ("``````", "````", "``", "****", "**", "____", "__", "~~~~", '""', "''", "“”", "«»")
-_THINKING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
-_LONGEST = 20_000
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
 _STATES = {"S": "D", "C": "R", "U": "R", "X": "R", "A": "-", "E": "F"}
 _DATA = {"S": "result=…", "E": "desc=…", "C": "question=…;options=a,b", "U": "progress=…"}
-_TYPES = {"ERROR": "E", "FAILED": "E", "ERR": "E", "QUESTION": "C", "CLARIFY": "C", "UPDATE": "U"}
 
 
 class Expected(Record):
@@ -67,16 +63,9 @@ def read_line(text: str, expected: Expected) -> Heard:
 
     Lines that follow a result belong to it, up to the end of the fence that it is in.
     """
-    body = text.replace("\r\n", "\n").strip("\ufeff\n")
-    if thought := _THINKING.match(body):
-        _, ended, rest = body.partition(f"</{thought[1]}>")
-        body = rest if ended else body
-    bare = re.sub(r"(?m)^\s*(```|~~~).*$", "", body).strip()
-    if bare[:1] + bare[-1:] == "{}" and '"type"' in bare.lower():
-        return _refused(" ".join(bare.split()), _say("json", expected), {}, expected)
     whole, more = Heard(), list[str]()
     fenced = follows = False
-    for line in body.split("\n"):
+    for line in _THOUGHT.sub("", text.replace("\r\n", "\n").strip("\ufeff\n")).split("\n"):
         reading = _read(line, expected)
         if reading is None and re.match(r"\s*(```|~~~)", line):
             follows, fenced = follows and not fenced, not fenced
@@ -110,16 +99,8 @@ def _joined(whole: Heard, expected: Expected) -> Heard:
 
 def find(line: str) -> tuple[str, str] | None:
     """Return the line of the protocol in a line of text and what is before it, None for no line."""
-    bare = re.sub(r"\\([|>_*#-])", r"\1", line.translate({0xA0: " ", 0xFEFF: ""})).strip()
-    before = ""
-    while bare != before and len(bare) <= _LONGEST:
-        before = bare
-        bare = _BEFORE.sub("", bare, count=1) if _BEFORE.match(bare) else bare
-        for pair in _PAIRS:
-            size = len(pair) // 2
-            if bare[:size] == pair[:size] and bare[-size:] == pair[size:] and len(bare) > 2 * size:
-                bare = bare[size:-size]
-        bare = re.sub(r"</\w{1,10}>$", "", bare).strip()
+    bare = re.sub(r"\\([|>_*#-])", r"\1", line.translate({0xA0: " ", 0xFEFF: ""}))
+    bare = re.sub(r"</\w{1,10}>$", "", bare.strip())
     if bare.count("|") < 4:
         bare = bare.translate(dict.fromkeys(map(ord, _BARS), "|"))
     bare = bare.strip("| \t") if bare[:1] == "|" else bare
@@ -159,7 +140,7 @@ def _read(line: str, expected: Expected) -> Heard | None:
                 message.context, message.budget = request.context, request.budget
             cut = values["data"] if len(values["data"]) > data.MOST_CHARS else ""
             return Heard(messages=[message], result=cut)
-    if reading[1] and reading[1][-1] not in ":：":
+    if re.search(r"[^\W\d_]{2}.*[^:：>]$", reading[1]):
         return None  # prose that speaks of a line
     if version:
         places = dict.fromkeys(one.segment - 1 for one in errors if one.segment)
@@ -205,8 +186,8 @@ def _refused(line: str, fault: str, fields: dict[str, str], expected: Expected) 
 def right_line(fields: dict[str, str], expected: Expected) -> str:
     """Return the line to send: what was said where it can stand, else what the request says."""
     request, version = expected.request, "V4" if expected.version == "V4" else "V5"
-    word = fields.get("type", "").upper()
-    kind = word if word in _STATES else _TYPES.get(word, "S")
+    first = fields.get("type", "")[:1].upper()
+    kind = first if first in _STATES else "S"
     codes = re.findall(r"\bE\d\d\b", f"{fields.get('err')} {fields.get('state')}")
     values = {
         **{"msg": f"M{request.number + 1}", "route": f"{expected.worker}>{request.sender}"},

@@ -1,4 +1,4 @@
-"""The vectors of document 002."""
+"""The vectors of the documents, as parameters of tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-VECTORS = Path(__file__).parents[1] / "vectors"
+VECTORS = Path(__file__).parent
 
 
 def of(name: str, *kinds: str) -> list[Any]:
