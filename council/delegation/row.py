@@ -27,10 +27,7 @@ class _Calls(KindRow):
     hooks = {"agent.call.error": "failed"}
 
     def names(self, app: App) -> list[str]:
-        return [model.IDENT] if self.document(app, model.IDENT).exists() else []
-
-    def document(self, app: App, name: str) -> Document[Any]:
-        return Document(f"{app.state_folder}/{model.IDENT}", None, rules, now=app.fixed)
+        return [model.IDENT] if self.document(app, "").exists() else []
 
     def place(self, name: str) -> tuple[str, str]:
         return model.IDENT, ""

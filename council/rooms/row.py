@@ -80,10 +80,8 @@ class _Rooms(KindRow):
         return sorted(n for n in found if ids.is_name(n) and self.document(app, n).exists())
 
     def document(self, app: App, name: str) -> Document[Any]:
-        shown = f"{app.root}/memory/shared/channels/{name}.md"
-        os.makedirs(os.path.dirname(shown), exist_ok=True)
-        folder = f"{app.state_folder}/rooms/{name}"
-        made: Document[Any] = Document(folder, shown, page, now=app.fixed)
+        os.makedirs(f"{app.root}/memory/shared/channels", exist_ok=True)
+        made = super().document(app, name)
         made.segment = 1 << 18  # it is written often, and its page is small
         return made
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from council.kernel import times
+from council.kernel.document import Document
 from council.kernel.ids import cut
 from council.kernel.record import Any
 from council.kernel.times import datetime
@@ -12,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
     from council.app import App
-    from council.kernel.document import Document
     from council.runs.drivers import Output
     from council.runs.starting import Started
 
@@ -40,7 +42,9 @@ class KindRow:
 
     def document(self, app: App, name: str) -> Document[Any]:
         """Return the document of that name."""
-        raise NotImplementedError
+        folder, page = self.place(name)
+        shown = os.path.normpath(f"{app.state_folder}/{page}") if page else None
+        return Document(f"{app.state_folder}/{folder}", shown, self.module, now=app.fixed)
 
     def place(self, name: str) -> tuple[str, str]:
         """Return folder and page ("" for none) of that document, as paths from `.council` on."""
@@ -48,7 +52,7 @@ class KindRow:
 
     def ident(self, state: Any) -> str:
         """Return the id from which run ids are made."""
-        raise NotImplementedError
+        return str(state.name)
 
     def prompt(self, app: App, state: Any, work: Work, by_hand: bool = False) -> str:
         """Return what the agent is told; `by_hand`: it answers by command, not by its output."""

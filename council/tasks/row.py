@@ -63,17 +63,13 @@ class _Contexts(KindRow):
 
     def document(self, app: App, name: str) -> Document[Any]:
         name = name.partition("/")[0]
-        is_closed = os.path.isdir(f"{app.state_folder}/closed/{name}")
-        return self._at(app, f"{'closed' if is_closed else 'contexts'}/{name}")
-
-    def _at(self, app: App, place: str) -> Document[Any]:
-        return Document(f"{app.state_folder}/{place}", None, self.module, now=app.fixed)
+        closed = f"{app.state_folder}/closed/{name}"
+        if os.path.isdir(closed):
+            return Document(closed, None, self.module, now=app.fixed)
+        return super().document(app, name)
 
     def place(self, name: str) -> tuple[str, str]:
         return f"contexts/{name}", ""
-
-    def ident(self, state: Context) -> str:
-        return state.name
 
     def time_limit(self, app: App, state: Context, one: Work, usual: float) -> float:
         return min(usual, state.rules.reply_timeout)
@@ -129,7 +125,7 @@ class _Contexts(KindRow):
 
     def finish(self, app: App, name: str) -> str:
         heartbeat.end_runs(app, self.document(app, name).peek().runs.by_id.values())
-        self._at(app, f"contexts/{name}").close(name, self.is_over)
+        super().document(app, name).close(name, self.is_over)
         return f"memory/shared/.council/closed/{name}"
 
     # What observers ask

@@ -34,14 +34,8 @@ class _Trials(KindRow):
     def knows(self, app: App, which: str) -> bool:
         return ids.is_name(which) and os.path.isdir(f"{app.state_folder}/trials/{which}")
 
-    def document(self, app: App, name: str) -> Document[Any]:
-        return Document(f"{app.state_folder}/trials/{name}", None, model, now=app.fixed)
-
     def place(self, name: str) -> tuple[str, str]:
         return f"trials/{name}", ""
-
-    def ident(self, state: State) -> str:
-        return state.name
 
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
         of, facts, soul = *_asked(state, one.tour), app.soul(one.agent)

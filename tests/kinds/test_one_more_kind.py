@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 from council.app import App
 from council.kernel import files, times
-from council.kernel.document import Document
 from council.kernel.record import Any, Record
 from council.observe import events, explain, forget, status
 from council.runs import heartbeat, supervisor, work
@@ -65,9 +64,6 @@ class Errands(KindRow):
 
     def names(self, app: App) -> list[str]:
         return sorted(files.names(f"{app.state_folder}/errands"))
-
-    def document(self, app: App, name: str) -> Document[Any]:
-        return Document(f"{app.state_folder}/errands/{name}", None, KIND, now=app.fixed)
 
     def place(self, name: str) -> tuple[str, str]:
         return f"errands/{name}", ""
