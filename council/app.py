@@ -153,6 +153,17 @@ class App:
         lang = self.settings.language or "en"
         return words.fill(words.template(template.format(lang=lang)), values)
 
+    def told(self, template: str, agent: str, state: Any, values: dict[str, Any]) -> str:
+        """Return a template filled in for an agent, with its `name` and `persona`.
+
+        `b` marks off what others said: nobody knew it who wrote before this revision of `state`.
+        """
+        soul = self.soul(agent)
+        persona = soul.persona.strip() if soul else ""
+        own = {"name": self.settings.agent(agent, soul).name, "persona": persona}
+        boundary = ids.digest(f"{state.mark}{values}")[:8]
+        return self.filled(template, {**own, "b": boundary, **values})
+
     def check_format(self) -> None:
         """Write `.council/format`, or refuse a folder of another version.
 

@@ -6,7 +6,7 @@ from council.delegation import model, rules
 from council.delegation.model import Event, State
 from council.kernel import times
 from council.kernel.document import Document
-from council.kernel.ids import cut, digest
+from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime
 from council.runs import work
@@ -46,17 +46,12 @@ class _Calls(KindRow):
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
         from council.kernel import codec  # late: an idle heartbeat tells nobody anything
 
-        call, soul = state.call(one.tour), app.soul(one.agent)
+        call = state.call(one.tour)
         texts = [{"id": ident, "text": _text_of(app, ident)} for ident in call.artifact_ids]
-        schema = call.expected_schema
-        values = {
-            **{"call": call, "most": model.SUMMARY, "texts": texts},
-            "b": digest(f"{state.mark}{call.message}{texts}")[:8],
-            "name": (soul and soul.name) or one.agent,
-            "persona": soul.persona.strip() if soul else "",
-            "schema": "" if schema is None else codec.encoded(schema).decode(),
-        }
-        return app.filled("prompts/{lang}/call.md", values)
+        form = call.expected_schema
+        schema = "" if form is None else codec.encoded(form).decode()
+        values = {"call": call, "most": model.SUMMARY, "texts": texts, "schema": schema}
+        return app.told("prompts/{lang}/call.md", one.agent, state, values)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
         return {"COUNCIL_TRACE": state.call(one.tour).trace_id, "COUNCIL_NAME": model.IDENT}
@@ -127,5 +122,5 @@ def news(app: App, agent: str, until: str) -> str:
     found = rules.waiting(state, agent)
     if until and found:
         ledger.change(decide, by=agent, at=app.now)
-    values = {"messages": found, "b": digest(f"{state.mark}{found}")[:8]}
-    return "\n" + app.filled("prompts/{lang}/inbox.md", values) if found else ""
+    told = app.told("prompts/{lang}/inbox.md", agent, state, {"messages": found})
+    return "\n" + told if found else ""

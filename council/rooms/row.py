@@ -7,7 +7,7 @@ import os
 from council.kernel import files, ids, times
 from council.kernel.document import Document
 from council.kernel.errors import Refused, Unexpected
-from council.kernel.ids import cut, digest
+from council.kernel.ids import cut
 from council.kernel.page import one_line, shown
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime
@@ -92,20 +92,19 @@ class _Rooms(KindRow):
         return state.channel_id
 
     def prompt(self, app: App, state: Room, one: Work, by_hand: bool = False) -> str:
-        soul, said = app.soul(one.agent), state.messages
+        said = state.messages
         own = [at for at, m in enumerate(said) if m.agent_id == one.agent]
         if own and one.task == "turn":  # what was said since, and before that a little
             said = said[max(0, min(own[-1], len(said) - 6)) :]
         told = [{**vars(m), "asks": f", to @{m.asks}" if m.asks else ""} for m in said]
         values = {
-            **{"agent": one.agent, "room": state.name, "persona": soul.persona if soul else ""},
+            **{"agent": one.agent, "room": state.name, "cycle": state.cycle, "said": told},
             "members": ", ".join(f"@{name}" for name in state.members if name != MODERATOR),
             "order": ", ".join(f"@{name}" for name in state.speakers),
-            **{"cycle": state.cycle, "said": told, "b": digest(f"{state.mark}{told}")[:8]},
             **{"task": one.ident(state.channel_id), one.task: True, "by_hand": by_hand},
             f"manual_{one.task}": by_hand,
         }
-        return app.filled(f"prompts/{state.lang}/room.md", values)
+        return app.told(f"prompts/{state.lang}/room.md", one.agent, state, values)
 
     def variables(self, state: Room, one: Work) -> dict[str, str]:
         made = {"COUNCIL_NAME": state.name, "COUNCIL_TRACE": state.channel_id}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from council.agents.registry import Worker
-from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.tasks.model import Context, Hop
 from council.tasks.wire import data, tables
@@ -18,23 +17,20 @@ Rows = list[dict[str, Any]]
 
 def prompt(app: App, kind: str, ident: str, state: Context, **more: Any) -> str:
     """Return the prompt of an agent as `worker`, `research` or `orchestrator`, without a task."""
-    own, lang = state.workers.get(ident, Worker(agent_id=ident)), state.lang
-    soul, form = app.soul(own.agent_id), tables.FORMS[own.version]
+    own = state.workers.get(ident, Worker(agent_id=ident))
     others = [(key, one) for key, one in state.workers.items() if key != ident]
     percent = int(state.rules.threshold * 100)
-    name = app.settings.agent(own.agent_id, soul).name
     values = {
-        **{"id": ident, "name": name, "about": own.about, "version": own.version},
-        **{"depth": own.max_depth, "threshold": percent, "budgets": state.rules.budgets},
-        **{"caps": own.caps or ["-"], "persona": soul.persona.strip() if soul else ""},
+        **{"id": ident, "about": own.about, "version": own.version, "depth": own.max_depth},
+        **{"threshold": percent, "budgets": state.rules.budgets, "caps": own.caps or ["-"]},
         **{"is_research": kind == "research", "is_full": own.version == "V5"},
         "colleagues": [{"id": key, **vars(one), "caps": one.caps or ["-"]} for key, one in others],
         "groups": [{"id": key, "members": rows} for key, rows in state.groups.items()],
-        "format": "|".join(form.names).upper().replace("ROUTE", "FROM>TO"),
+        "format": "|".join(tables.FORMS[own.version].names).upper().replace("ROUTE", "FROM>TO"),
         **more,
     }
     template = "orchestrator" if kind == "orchestrator" else "worker"
-    return app.filled(f"prompts/{lang}/{template}.md", values)
+    return app.told(f"prompts/{state.lang}/{template}.md", own.agent_id, state, values)
 
 
 def synthesis(app: App, state: Context, agent: str) -> str:
@@ -47,8 +43,7 @@ def synthesis(app: App, state: Context, agent: str) -> str:
         for hop in state.hops.values()
         if not hop.source
     ]
-    extra = {"results": rows, "b": digest(f"{state.mark}{rows}")[:8]}
-    return prompt(app, "orchestrator", agent, state, **extra)
+    return prompt(app, "orchestrator", agent, state, results=rows)
 
 
 def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
@@ -70,8 +65,7 @@ def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
         for kind, name in data.references(message.data) if message.task == hop.task else []:
             value = values[kind].get(name, "")
             quotes += [{"of": f"#{kind}:{name}", "text": value}] if value not in ("", text) else []
-    code = digest(f"{state.mark}{text}{quotes}")[:8]
     line = line_of(lines[hop.asked], own.version)
     kind = "research" if {*own.caps} >= RESEARCH else "worker"
-    extra = {"b": code, "text": text, "said": quotes, "line": line, "refusal": hop.refusal}
+    extra = {"text": text, "said": quotes, "line": line, "refusal": hop.refusal}
     return prompt(app, kind, hop.worker, state, **extra, by_hand=by_hand, agent=hop.agent)

@@ -38,10 +38,9 @@ class _Trials(KindRow):
         return f"trials/{name}", ""
 
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
-        of, facts, soul = *_asked(state, one.tour), app.soul(one.agent)
-        values = {"persona": soul.persona.strip() if soul else "", "facts": facts[one.agent]}
-        values |= {"name": (soul and soul.name) or one.agent, "b": ids.digest(state.mark)[:8]}
-        return app.filled("prompts/{lang}/trial.md", {**vars(of), **values})
+        of, facts = _asked(state, one.tour)
+        values = {**vars(of), "facts": facts[one.agent]}
+        return app.told("prompts/{lang}/trial.md", one.agent, state, values)
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
