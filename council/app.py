@@ -148,7 +148,7 @@ class App:
 
     def filled(self, template: str, values: dict[str, Any]) -> str:
         """Return a template of the package, such as `prompts/{lang}/call.md`, filled in."""
-        from council.councils import words  # late: only who is run is told something
+        from council.kernel import words  # late: only who is run is told something
 
         lang = self.settings.language or "en"
         return words.fill(words.template(template.format(lang=lang)), values)

@@ -68,7 +68,7 @@ def text(said: Said) -> str:
     """Return what a command answers, for people."""
     if said.text or not said.reply:
         return said.text
-    from council.councils import words  # late: not every answer is a template
+    from council.kernel import words  # late: not every answer is a template
 
     part = words.template("texts/replies.txt").partition(f"\n== {said.reply}\n")[2]
     part = part.partition("\n== ")[0]

@@ -23,8 +23,7 @@ from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
 from council import __version__
 from council.app import App
-from council.councils import words
-from council.kernel import codec
+from council.kernel import codec, words
 from council.kernel.errors import Invalid, Refusal, Usage
 from council.kernel.ids import checked_text, cut
 from council.kernel.record import Any

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from council.kernel import page as pages
 from council.kernel import times
-from council.kernel.page import END, Taken, as_typed, mark, one_line, quoted, shown, state_block
+from council.kernel.page import Taken, as_typed, one_line, quoted, shown, state_block
 from council.kernel.record import Any
 from council.kernel.times import datetime
+from council.kernel.words import fill, load, template
 from council.rooms import decisions, model
 from council.rooms.model import Event, Room
 from council.rooms.rules import EVENTS, due, evolve, new, wake, work
@@ -17,17 +18,11 @@ from council.rooms.rules import EVENTS, due, evolve, new, wake, work
 __all__ = ["EVENTS", "adopt", "due", "edits", "evolve", "new", "render", "wake", "work"]
 _HEADINGS = ("title", "metadata", "floor", "messages", "notes")
 _NOT_SHOWN = ("mark", "messages", "runs", "said", "notes")
-_LOADED: dict[str, dict[str, str]] = {}
 
 
 def texts(lang: str) -> dict[str, str]:
     """Return the sentences of the page in a language."""
-    if lang not in _LOADED:
-        path = f"{__file__.removesuffix('rooms/page.py')}texts/room-{lang}.txt"
-        with open(path, encoding="utf-8") as file:
-            rows = [line.rstrip("\n").partition(" = ") for line in file]
-        _LOADED[lang] = {key: words for key, _, words in rows}
-    return _LOADED[lang]
+    return load(f"texts/room-{lang}.txt")
 
 
 def label(state: Room, ident: str) -> str:
@@ -37,30 +32,24 @@ def label(state: Room, ident: str) -> str:
 
 
 def render(state: Room) -> str:
-    """Return the page."""
-    t, newest = texts(state.lang), state.messages[-model.SHOWN :]
-    who = state.current_speaker
-    facts = {"id": state.name, "mode": state.mode, "turns": state.turn_state}
-    facts |= {"created": state.created_at, "updated": state.updated_at}
-    facts["members"] = ", ".join(label(state, ident) for ident in state.members)
-    floor = {"speaker": f"{label(state, who)} (agent:{who})" if who else t["nobody"]}
-    floor["order"] = ", ".join(label(state, ident) for ident in state.speakers) or "-"
-    floor |= {"cycle": str(state.cycle), "asleep": state.dormant_at or t["no"]}
-    blocks = [f"# {t['title']} {one_line(state.name)}"]
-    for key, rows in (("metadata", facts), ("floor", floor)):
-        blocks += [f"## {t[key]}", "\n".join(f"- {t[name]}: {rows[name]}" for name in rows)]
-    blocks.append(f"## {t['messages']}")
-    if state.count > len(newest):
-        blocks.append(t["earlier"].format(state.count - len(newest)))
+    """Return the page (`texts/room.md`)."""
+    t, newest, said = texts(state.lang), state.messages[-model.SHOWN :], list[str]()
     for one in newest:
         more = f"; {t['edited']}" if one.origin == "edited" else ""
-        blocks.append(f"**{label(state, one.author)}** {one.at[:10]} {one.at[11:16]} UTC{more}")
+        said.append(f"**{label(state, one.author)}** {one.at[:10]} {one.at[11:16]} UTC{more}")
         name = f"{one.id}-{'_'.join(one.author.split()).replace('>', '')}"
-        blocks += quoted("message", name, shown(one.content, 3))
-    notes = as_typed("\n".join(state.notes))
-    blocks += [t["hint"], mark("draft", "message"), END, f"## {t['notes']}", t["notes.hint"]]
-    blocks += [mark("notes"), *([notes] if notes else []), END]
-    return "\n\n".join([*blocks, state_block(block(state), state.rev, state.mark)])
+        said += quoted("message", name, shown(one.content, 3))
+    who = state.current_speaker
+    values = {
+        "t": t, "state": state, "name": one_line(state.name), "said": "\n\n".join(said),
+        "members": [label(state, ident) for ident in state.members],
+        "order": [label(state, ident) for ident in state.speakers] or "-",
+        "speaker": f"{label(state, who)} (agent:{who})" if who else t["nobody"],
+        "asleep": state.dormant_at or t["no"], "earlier": state.count - len(newest),
+        "notes": as_typed("\n".join(state.notes)),
+        "end": state_block(block(state), state.rev, state.mark),
+    }  # fmt: skip
+    return fill(template("texts/room.md"), values)
 
 
 def block(state: Room) -> dict[str, Any]:

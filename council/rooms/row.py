@@ -11,6 +11,7 @@ from council.kernel.ids import cut
 from council.kernel.page import one_line, shown
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime
+from council.kernel.words import fill, template
 from council.rooms import decisions, hearing, page, rules
 from council.rooms.model import DISCORD, MODERATOR, Discussion, Event, Member, Room
 from council.runs import work
@@ -221,15 +222,14 @@ def _minutes(app: App, room: Document[Any], state: Room, about: Discussion) -> s
     """Write the minutes of a completed discussion; return their path."""
     from council.archive import minutes  # late: only at the end
 
-    t, ended = page.texts(state.lang), about.completed_at or ""
-    said = [one for line in room.history() for one in line.events if one["type"] == "said"]
+    ended, said = about.completed_at or "", list[dict[str, str]]()
+    for one in [one for line in room.history() for one in line.events if one["type"] == "said"]:
+        text = shown(one["content"], 4).replace("\n", "\n> ").replace("> \n", ">\n")
+        said.append({"author": one_line(one["author"]), "at": one["at"], "text": text})
     with open(f"{app.root}/{about.summary}", encoding="utf-8", errors="replace") as file:
         summary = file.read()
-    body = [f"# {t['title']} {state.name}", f"## {t['summary']}", shown(summary, 3)]
-    body.append(f"## {t['messages']}")
-    for one in said:
-        quoted = shown(one["content"], 4).replace("\n", "\n> ").replace("> \n", ">\n")
-        body += [f"**{one_line(one['author'])}** {one['at']}", f"> {quoted}"]
+    form = template(f"texts/room-{state.lang}.txt").partition("\n====\n")[2]
+    body = fill(form, {"name": state.name, "summary": shown(summary, 3), "said": said})
     front = {
         **{"title": state.name, "topic": state.name, "date": ended[:10], "name": state.name},
         **{"conversation": state.channel_id, "mode": state.mode, "procedure": "room"},
@@ -237,7 +237,7 @@ def _minutes(app: App, room: Document[Any], state: Room, about: Discussion) -> s
         **{"rounds": state.cycle, "closed_reason": "completed", "summary": about.summary},
         **{"ended": ended, "decision": cut(summary, 300)},
     }
-    return minutes.write(app.root, front, "\n\n".join([*body, ""]), ended[:10])
+    return minutes.write(app.root, front, body, ended[:10])
 
 
 ROOMS = _Rooms()

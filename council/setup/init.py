@@ -11,8 +11,7 @@ from collections.abc import Container, Mapping
 
 from council.agents import programs as presets
 from council.agents import settings, souls
-from council.councils import words
-from council.kernel import files
+from council.kernel import files, words
 from council.kernel.errors import Invalid, Refused
 from council.kernel.ids import checked_name, digest
 from council.kernel.record import Any

@@ -10,8 +10,7 @@ import os
 import shutil
 
 from council.agents import settings
-from council.councils import words
-from council.kernel import codec, files
+from council.kernel import codec, files, words
 from council.kernel.errors import Refusal, Unexpected
 from council.kernel.ids import is_name
 from council.kernel.record import TYPE_CHECKING, Any

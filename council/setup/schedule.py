@@ -14,8 +14,7 @@ import sys
 from contextlib import suppress
 
 from council.agents import programs, settings
-from council.councils import words
-from council.kernel import files, times
+from council.kernel import files, times, words
 from council.kernel.errors import Invalid, NotFound, Refusal, Unexpected, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import starting

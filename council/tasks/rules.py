@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from council.kernel import times
 from council.kernel.times import datetime, timedelta
+from council.kernel.words import load
 from council.runs import work as runs
 from council.runs.work import Try, Work
 from council.tasks import course
@@ -134,7 +135,7 @@ def _end(task: Task, hops: list[Hop]) -> dict[str, str] | None:
 
 def answer(state: Context) -> str:
     """Return what the user is told: the results, and in plain words what failed (PR-557)."""
-    texts = dict(line.split(": ", 1) for line in tables.lines(f"tasks-{state.lang}"))
+    texts = load(f"texts/tasks-{state.lang}.txt")
     parts = []
     for task in state.tasks.values():
         text = task.result or texts["cancelled"]

@@ -11,7 +11,7 @@ import subprocess
 import numpy
 from scipy import stats
 
-from council.councils import words
+from council.kernel import words
 from council.kernel.record import TYPE_CHECKING, Any
 from council.trial import model
 from council.trial.model import ALONE, TALKS, VOTE, Said, State

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from council.cli import help as shown
 from council.cli import printing, quick
 from council.cli.quick import COMMANDS, Command
-from council.councils import words
+from council.kernel import words
 from council.kernel.errors import Usage
 
 NAMES = list(COMMANDS)

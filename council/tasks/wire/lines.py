@@ -8,10 +8,10 @@ only if it is then valid as a whole.
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from council.kernel.errors import Refusal
 from council.kernel.record import Any, Record
+from council.kernel.words import fill, load, template
 from council.tasks.wire import data, tables
 from council.tasks.wire.conversion import UNUSED, message_of
 from council.tasks.wire.model import Message
@@ -209,7 +209,7 @@ def right_line(fields: dict[str, str], expected: Expected) -> str:
 def refusal(reading: Heard, lang: str = "en") -> str:
     """Return what a worker is told of a line that could not be read."""
     values = {"line": reading.line or "-", "fault": reading.fault, "right": reading.right}
-    return _texts(lang)["refusal"].format(**values)
+    return fill(template(f"texts/worker-lines-{lang}.txt").partition("\n====\n")[2], values)
 
 
 def readable(text: str) -> str:
@@ -229,10 +229,4 @@ def plain(text: str) -> str:
 
 
 def _say(key: str, expected: Expected, **values: Any) -> str:
-    return _texts(expected.lang)[key].format(**values)
-
-
-@cache
-def _texts(lang: str) -> dict[str, str]:
-    rows = (line.partition(": ") for line in tables.lines(f"worker-lines-{lang}"))
-    return {key: words.replace("\\n", "\n") for key, _, words in rows}
+    return load(f"texts/worker-lines-{expected.lang}.txt")[key].format(**values)

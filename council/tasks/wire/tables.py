@@ -5,12 +5,10 @@ Each row's pattern has to match a whole segment; digits are ASCII digits.
 
 from __future__ import annotations
 
-import os
-
 from council.kernel.record import Any, Record
+from council.kernel.words import template
 
 VERSIONS = ("V1", "V2", "V3", "V4", "V5")
-_TEXTS = os.path.join(os.path.dirname(__file__), "..", "..", "texts")
 
 
 class Row(Record, settled=True):
@@ -49,8 +47,7 @@ class Form(Record, settled=True):
 
 def lines(name: str) -> list[str]:
     """Return the lines of a file of `texts/` without remarks and empty ones."""
-    with open(f"{_TEXTS}/{name}.txt", encoding="utf-8") as file:
-        return [line for line in file.read().split("\n") if line and line[0] != "#"]
+    return [line for line in template(f"texts/{name}.txt").split("\n") if line[:1] not in ("", "#")]
 
 
 def _row(rule: str, segment: str, code: str, words: list[str], put: str = "", why: str = "") -> Row:

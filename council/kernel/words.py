@@ -1,0 +1,82 @@
+"""Sentences: the templates of `prompts/` and `texts/`.
+
+A template has no logic but this: `{name}`, or a field such as `{state.topic}`, is filled in, with
+`{name:form}` as a form of the caller (or the value itself) writes it, and a list with commas.
+`{?name} line` and `{!name} line` are kept where it is set or not set, `{*name} line` is repeated
+for each row: a dict, a record, or `{it}`. With nothing behind it, the lines up to `{/}` are meant;
+blocks do not nest.
+"""
+
+from __future__ import annotations
+
+import os
+
+from council.kernel.record import Any, Record
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__))
+Forms = dict[str, Any]
+
+
+def template(name: str) -> str:
+    """Return a file of the package, such as `prompts/en/turn.md`."""
+    with open(f"{PACKAGE}/{name}", encoding="utf-8") as file:
+        return file.read()
+
+
+def load(name: str) -> dict[str, str]:
+    """Return the lines `key = words` of a file, up to a line `====`; `#` begins a remark."""
+    lines = template(name).partition("\n====\n")[0].split("\n")
+    rows = (line.partition(" = ") for line in lines if line[:1] not in ("#", ""))
+    return {key: words for key, _, words in rows}
+
+
+def fill(template: str, values: dict[str, Any], forms: Forms | None = None) -> str:
+    """Return a template with its values filled in; of several empty lines it keeps one.
+
+    A form is a function, or words around `{it}`; of what is not set nothing is written.
+    """
+    made: list[str] = []
+    _fill(template.split("\n"), values, forms or {}, made)
+    return "\n".join(made).strip("\n") + "\n"
+
+
+def _fill(lines: list[str], values: dict[str, Any], forms: Forms, made: list[str]) -> None:
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if line[:2] in ("{?", "{!", "{*"):
+            name, _, rest = line[2:].partition("}")
+            end = at if rest else lines.index("{/}", at)
+            body, at = ([rest[1:]], at) if rest else (lines[at:end], end + 1)
+            value = values.get(name)
+            if line[1] == "*":
+                for row in value or ():
+                    of = vars(row) if isinstance(row, Record) else row
+                    own = of if of.__class__ is dict else {"it": row}
+                    _fill(body, {**values, **own}, forms, made)
+            elif bool(value) is (line[1] == "?"):
+                _fill(body, values, forms, made)
+        elif line or (made and made[-1]):
+            made.append(line.format_map(_Values(values, forms)) if "{" in line else line)
+
+
+class _Values:
+    """Values, or the fields of one, as the places of a template ask for them."""
+
+    def __init__(self, of: Any, forms: Forms) -> None:
+        self._of, self._forms = of, forms
+
+    def __getitem__(self, name: str) -> _Values:
+        return _Values(self._of[name], self._forms)
+
+    def __getattr__(self, name: str) -> _Values:
+        return _Values(getattr(self._of, name), self._forms)
+
+    def __format__(self, form: str) -> str:
+        of, write = self._of, self._forms.get(form)
+        many = of if isinstance(of, list) else [of]
+        if callable(write):
+            return ", ".join(write(one) for one in many if one)
+        it = ", ".join(map(str, of)) if many is of else of
+        return format(it, form) if write is None else write.format(it=it) if of else ""
