@@ -39,6 +39,8 @@ _LIMITING = (
     " jusque sinon excepté hormis quoique ou pourvu quand plutôt contre condition réserve"
 )
 _LIMITS = frozenset(_LIMITING.split())
+_READ = dict[str, list[str]]()  # the words of positions: each is compared with all options
+_MOST = 2000
 
 
 def plain(text: str) -> str:
@@ -48,9 +50,16 @@ def plain(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of a text without case and punctuation; `C++` and `40%` keep their signs."""
+    if text in _READ:
+        return _READ[text]
     folded = f" {text.casefold()}".replace("’", "'").replace("n't", " not").replace(" n'", " ne ")
     marked = "".join(one if one.isalnum() or one in "#%&€$£_+" else " " for one in folded)
-    return [word for word in marked.split() if word.strip("+")]
+    made = [word for word in marked.split() if word.strip("+")]
+    if len(_READ) == _MOST:
+        _READ.clear()
+    if len(text) < _MOST:
+        _READ[text] = made
+    return made
 
 
 def same(position: str, others: list[str]) -> int | None:
@@ -148,10 +157,11 @@ class _Count:
         own, seen = self.held.get(agent, ""), self.seen.get(agent, {})
         if own == side:
             return "partial" if self.partly[agent] else "agree"
-        word = self.stances.get(agent, {}).get(side, "")
+        if (word := self.stances.get(agent, {}).get(side, "")) != "agree":
+            return word
         holders = [peer for peer in counted if self.held.get(peer) == seen.get(peer) == side]
         refused = any(self.stances[peer].get(own) == "disagree" for peer in holders)
-        return "partial" if word == "agree" and refused else word
+        return "partial" if refused else word
 
     def judge(self, members: list[str], given: int | None, floor: int, blockers: int) -> Tally:
         """Return the tally as things are now."""

@@ -62,10 +62,12 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
     begun = phases.index(state.phase) if state.phase in phases else 0
     matrix = {e.agent: e.heard.stances for e in said if e.heard.stances and not e.late}
     questions = sight.unanswered(state) if is_open else []
+    options = [o for o in tally.options if not o.by or o.holders or o.letter in tally.leading]
     return {
         **{"state": state, "open": is_open, "who": who, "said": said, "people": people},
         **{"label": label, "later": [_LABELS.get(p, p.capitalize()) for p in phases[begun + 1 :]]},
         **{"told": words.told(state, tally, {a: who[a]["name"] for a in who}), "tally": tally},
+        **{"options": options, "left": len(tally.options) - len(options)},
         **{"meter": meter(state, tally, who), "matrix": matrix, "blockers": sight.blockers(state)},
         **{"used": views.used(state), "signing": signing, "hands": hands},
         "speaking": [one for one in people if one["does"] in ("writing", "owes")],

@@ -242,11 +242,14 @@ def test_a_long_council_is_folded_and_can_be_read_whole(served, browser) -> None
                 f"- {one}: disagree" for one in ("ada", "bob", "eve") if one != agent
             )
             why = f"{agent} has reason number {tour} " + " ".join(f"w{tour}x{n}" for n in range(20))
-            text = said(f"The way of {agent}", others * bool(tour), why)
+            text = said(f"Way {tour} of {agent}", others * bool(tour), why)
             service.respond(served.app, "active", agent, text, Stated())
     part, whole = browser.get("/councils/active"), browser.get("/councils/active?all=1")
     assert "reason number 13" in part.text and "reason number 0" not in part.text
     assert all(f"reason number {tour}" in whole.text for tour in range(14))
+    # Of 42 options, those that somebody holds are shown and offered.
+    choices = [one["value"] for one in part.every("input") if one.get("name") == "choice"]
+    assert len(choices) == 4 and choices[-1] == "new" and "39 more that nobody holds" in part.text
 
 
 _TAGS = """p br strong em s del code pre a ul ol li blockquote h4 h5 h6 hr
