@@ -58,7 +58,7 @@ def opening(given: dict[str, Any]) -> Opening:
 
 
 def members(app: App, opening: Opening) -> dict[str, Participant]:
-    """Return the participants. People who only synthesize, coordinate or sign are none.
+    """Return the participants; who only synthesizes, coordinates or signs is none.
 
     Raises:
         NotFound: An agent is not one of the workspace (`no-agent`).
@@ -68,10 +68,9 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
     from council.agents import souls  # late: only `convene` and `ask`
 
     known, people = souls.agents(app.root, app.settings), opening.people
-    officers = [opening.config.get(one) for one in ("synthesizer", "coordinator", "sign_off")]
     agents = opening.agents or [one for one in known if one not in people]
     found: dict[str, Participant] = {}
-    for ident in [*agents, *[one for one in people if one not in officers]]:
+    for ident in [*agents, *people]:
         if ident not in known and ident not in people:
             hint = f"council agent add {ident}, or one of: {', '.join(known) or 'none yet'}"
             raise NotFound("no-agent", f"no agent {ident[:64]!r}", hint)
@@ -115,7 +114,10 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     }  # fmt: skip
     for key in ("max_runs", "max_tokens", "max_usd"):
         usual[key] = getattr(settings.limits, f"{key}_per_council")
-    return Config(**usual | stated)
+    made = Config(**usual | stated)
+    everybody = dict.fromkeys([*found, made.synthesizer, made.coordinator])
+    drivers = {one: settings.agent(one, app.soul(one)).driver for one in everybody if one}
+    return made.copy(by_hand=[one for one, driver in drivers.items() if driver == "manual"])
 
 
 def warnings(found: dict[str, Participant]) -> list[str]:

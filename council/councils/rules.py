@@ -82,9 +82,16 @@ def _ceiling(state: State) -> str:
 def work(state: State, now: datetime) -> list[Work]:
     """Return the runs that ought to be under way."""
     at, most = times.text(now), state.config.max_runs
-    tries = [] if _ceiling(state) else _tries(state)
-    found = [one for one, after in tries if one.attempt and (after.at or "") <= at]
-    return found[: most - state.runs.count] if most else found
+    left = 0 if _ceiling(state) else most - state.runs.count if most else None
+    found = [one for one, after in _tries(state) if one.attempt and (after.at or "") <= at]
+    runs = [one for one in found if _is_limited(state, one.agent)][:left]
+    return [one for one in found if one in runs or not _is_limited(state, one.agent)]
+
+
+def _is_limited(state: State, agent: str) -> bool:
+    """Return whether ceilings hold for an agent: not where it answers by hand."""
+    was_run = any(run.agent == agent for run in state.runs.by_id.values())
+    return was_run or agent not in state.config.by_hand
 
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:
@@ -126,7 +133,7 @@ def _passed(state: State, at: str) -> list[Event]:
             code, words = "timeout", ""
         elif gave_up and (gave_up.outcome == "failed" or agent in now.asked):
             code, words = gave_up.code, gave_up.words
-        elif after and after.attempt and limit:
+        elif after and after.attempt and limit and _is_limited(state, agent):
             code, words = "ceiling", limit
         else:
             continue

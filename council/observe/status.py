@@ -85,10 +85,12 @@ def row(app: App, state: model.State) -> dict[str, Any]:
     owing, hands = rules.asked(state), ("owes an answer", "answers by hand")
     doing = dict.fromkeys(state.rounds[-1].absent if state.rounds else (), "absent")
     doing |= {ident: hands[by_hand(app, state, ident)] for ident in owing}
-    later = evolution.waiting(state)
+    later, turn = evolution.waiting(state), "its turn comes later"
+    if state.phase == model.SYNTHESIZE and owing:  # one of its writers is enough
+        turn = f"asked only if {owing[0]} does not write"
     for ident, one in state.participants.items():
         if one.status == model.WAITING and ident not in doing:
-            doing[ident] = "its turn comes later" if ident in later else "not asked now"
+            doing[ident] = turn if ident in later else "not asked now"
     for ident, run in runs.items():
         doing[ident] = f"running for {times.spoken(app.now - times.instant(run.at))}"
     return {

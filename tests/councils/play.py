@@ -103,8 +103,9 @@ class Play:
             self.says(agent, **more)
 
     def claim(self) -> list[runs.Work]:
-        """Start what is due; return it."""
-        due = rules.work(self.state, self.now)
+        """Start what is due but by hand; return it."""
+        hands, due = self.state.config.by_hand, rules.work(self.state, self.now)
+        due = [one for one in due if one.agent not in hands]
         for one in due:
             self.take([runs.claimed(one, "c-1", self.now, timedelta(minutes=2))])
         return due

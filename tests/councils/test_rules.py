@@ -546,9 +546,10 @@ def test_nobody_could_answer() -> None:
 
 
 def test_a_ceiling_passes_whom_it_forbids_and_the_minutes_come() -> None:
-    play = Play(agents="a,b", max_runs=1)
-    assert len(play.claim()) == 1
+    play = Play(agents="hand,a,b", max_runs=1, by_hand=["hand"])
+    assert [one.agent for one in play.claim()] == ["a"]
     assert play.absent(1) == {"b": "ceiling"}
+    play.says("hand", status="done")
     play.says("a")
     assert play.state.round().absent["a"].words == "max_runs = 1 is reached"
     assert play.state.ended_at and play.absent(2) == {"a": "ceiling", "b": "ceiling"}
