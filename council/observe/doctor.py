@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PROBE = "This is a test of your connection. Reply with one word: ready"
 PROBE_TIME = timedelta(minutes=2)
+SKILL = "skills/council/SKILL.md"  # what agents read
 Finding = dict[str, Any]
 
 
@@ -133,6 +134,8 @@ def _files(app: App) -> Iterator[Finding]:
     for path in filter(os.path.exists, map(app.page_of, app.conversations())):
         if os.stat(path).st_nlink > 1:
             yield _finding("files.link", path=path)
+    if not os.path.exists(f"{root}/{SKILL}"):
+        yield _finding("files.skill", path=SKILL)
     if not os.statvfs(root).f_bavail or not os.access(root, os.W_OK):
         yield _finding("files.closed", root=root)
 

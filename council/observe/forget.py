@@ -44,7 +44,8 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if kind := app.other(which):
         of = kind.document(app, which)
         paths = [os.path.relpath(one, root) for one in (of.folder, of.page) if one]
-        ident = kind.ident(of.peek())
+        state = of.peek()
+        ident, paths = kind.ident(state), [*paths, *kind.kept(state)]
         paths += [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
         paths += glob(f"{PROMPTS[:-1]}{ident}.*", root_dir=root)
         paths += [one for one in glob(MINUTES, root_dir=root) if _is_of(f"{root}/{one}", ident)]

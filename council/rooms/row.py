@@ -179,6 +179,10 @@ class _Rooms(KindRow):
 
     # What observers ask
 
+    def kept(self, state: Room) -> list[str]:
+        path = os.path.normpath(state.discussion.summary if state.discussion else "")
+        return [path] * path.startswith(f"{SUMMARIES}/")
+
     def status(self, app: App, name: str, state: Room) -> dict[str, Any]:
         made, folder = super().status(app, name, state), self.document(app, name).folder
         what = {"name": name, "code": "kept", "what": "an edit of the page could not be used"}

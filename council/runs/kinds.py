@@ -116,6 +116,10 @@ class KindRow:
 
     # What observers and commands ask; `json.md` names the keys.
 
+    def kept(self, state: Any) -> list[str]:
+        """Return the files with its words besides folder, page, minutes and runs, from the root."""
+        return []
+
     def exchange(self, app: App, name: str) -> None:
         """Fetch what was said elsewhere, and tell it there; before each look at what is due."""
 

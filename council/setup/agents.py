@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable
 
 from council.agents import programs, settings, souls
 from council.kernel import files
@@ -35,16 +37,24 @@ def add(
         known = ", ".join(programs.presets())
         raise Invalid("bad-preset", f"no preset is called {preset!r}", f"use one of: {known}")
     facts |= {"preset": preset, "capabilities": facts.pop("capability", None)}
-    table = {key: facts[key] for key in IN_SETTINGS if facts.get(key)}
+    table: dict[str, Any] = {key: facts[key] for key in IN_SETTINGS if facts.get(key)}
+    at, data = f"agents.{ident}", None
     if table:
-        _change(app, ident, lambda text: settings.with_keys(text, f"agents.{ident}", dict(table)))
-    made: list[str] = []
-    init.add_folder(app.root, ident, made)
-    if changes := {key: facts[key] for key in IN_SOUL if facts.get(key)}:
-        soul = souls.read(app.root, ident) or souls.Soul(id=ident)
-        souls.write(app.root, soul.copy(**changes))
-    if discord:
-        identities.register(app, ident, discord, facts.get("name") or "")
+        data = _changed(app, ident, lambda text: settings.with_keys(text, at, table))
+    made, folder = list[str](), f"{app.root}/{souls.FOLDER}/{ident}"
+    is_new = not os.path.lexists(folder)
+    try:
+        init.add_folder(app.root, ident, made)
+        if changes := {key: facts[key] for key in IN_SOUL if facts.get(key)}:
+            soul = souls.read(app.root, ident) or souls.Soul(id=ident)
+            souls.write(app.root, soul.copy(**changes))
+        if discord:
+            identities.register(app, ident, discord, facts.get("name") or "")
+        _save(app, data)
+    except BaseException:
+        if is_new:  # on a full disk files can be removed, not written
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     kept = identities.scan(app, from_) if from_ else []
     now = app.settings.agent(ident, souls.read(app.root, ident))
     code, words = programs.fault(now, app.world, app.root)
@@ -75,7 +85,7 @@ def remove(app: App, agent: str) -> dict[str, Any]:
         if agent in app.conversation(name).peek().participants:
             hint = f"council cancel --name {name}, or wait until it is over"
             raise Conflict("in-use", f"{agent} takes part in {name}", hint)
-    _change(app, agent, lambda text: without_table(text, f"agents.{agent}"))
+    _save(app, _changed(app, agent, lambda text: without_table(text, f"agents.{agent}")))
     aside = ""
     if os.path.isdir(folder):
         places = [f"{removed}/{agent}", *(f"{removed}/{agent}-{at}" for at in range(2, 1000))]
@@ -94,14 +104,18 @@ def without_table(text: str, table: str) -> str:
     return "".join(kept)
 
 
-def _change(app: App, ident: str, change: Any) -> None:
-    """Change council.toml, unless the result is not what an agent's table may say."""
-    path = f"{app.root}/{settings.FILE}"
-    before = settings.content(path) or b""
+def _changed(app: App, ident: str, change: Callable[[str], str]) -> bytes:
+    """Return council.toml changed, unless the result is not what an agent's table may say."""
+    before = settings.content(f"{app.root}/{settings.FILE}") or b""
     data = change(before.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     changed = settings.parsed(data).agents.get(ident)
     if changed and changed.faults:
         raise Invalid("bad-settings", changed.faults[0], "give another value")
-    if data != before:
-        files.replace(path, data, os.stat(path).st_mode & 0o777 if before else 0o644)
+    return data
+
+
+def _save(app: App, data: bytes | None) -> None:
+    path = f"{app.root}/{settings.FILE}"
+    if data is not None and data != settings.content(path):
+        files.replace(path, data, os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644)
     app.again()

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from council.agents import settings
+from council.agents import settings, souls
 from council.app import App
 from council.kernel.errors import Invalid, NotFound
 from council.setup import agents, init
@@ -45,6 +45,16 @@ def test_what_cannot_be_run_is_refused_and_changes_nothing(app, ident, facts):
     with open(f"{app.root}/council.toml") as file:
         assert file.read() == before
     assert sorted(os.listdir(f"{app.root}/memory/agents")) == [".gitignore", "ann"]
+
+
+def test_an_agent_that_cannot_be_written_is_not_listed(app):
+    for folder, fault in ((f"{app.root}/memory/agents/bea", OSError), ("", Invalid)):
+        if folder:
+            open(folder, "w").close()
+        with pytest.raises(fault):
+            agents.add(app, "bea", preset="claude", discord="no number")
+        os.unlink(folder) if folder else None
+        assert list(souls.agents(app.root, settings.load(app.root))) == ["ann"]
 
 
 def test_a_table_is_removed_and_all_else_stays():
