@@ -29,8 +29,12 @@ def over_stdio(app: App, agent: str) -> None:
     async def serve() -> None:
         async with stdio_server() as (lines, outgoing), anyio.create_task_group() as group:
             send, requests = anyio.create_memory_object_stream[Any](0)
-            group.start_soon(_pass_on, lines, send, outgoing.send)
-            await server.run(requests, outgoing, server.create_initialization_options())
+            answers, made = anyio.create_memory_object_stream[Any](0)
+            calls = _Calls()
+            group.start_soon(calls.pass_on, lines, send, outgoing.send)
+            group.start_soon(calls.pass_back, made, outgoing)
+            async with answers:
+                await server.run(requests, answers, server.create_initialization_options())
 
     try:
         anyio.run(serve)
@@ -38,17 +42,44 @@ def over_stdio(app: App, agent: str) -> None:
         pass  # it has gone
 
 
-async def _pass_on(lines: Any, requests: Any, answer: Any) -> None:
-    """Pass requests on; one that cannot be read is answered, which the SDK does not do."""
-    async with requests:
-        async for one in lines:
-            if not isinstance(one, Exception):
+class _Calls:
+    """The requests that are not answered yet; at the end of input the SDK would cancel them."""
+
+    def __init__(self) -> None:
+        self._open, self._changed = set[Any](), anyio.Condition()
+
+    async def pass_on(self, lines: Any, requests: Any, answer: Any) -> None:
+        """Pass requests on; one that cannot be read is answered, which the SDK does not do."""
+        async with requests:
+            async for one in lines:
+                if isinstance(one, Exception):
+                    await answer(_unreadable(one))
+                    continue
+                said = one.message
+                if isinstance(said, types.JSONRPCRequest):
+                    self._open |= {said.id} if said.method != "subscriptions/listen" else set()
+                elif getattr(said, "method", "") == "notifications/cancelled":
+                    self._open.discard((said.params or {}).get("requestId"))
                 await requests.send(one)
-                continue
-            ident, fault = None, types.ErrorData(code=types.PARSE_ERROR, message="no valid request")
-            with suppress(Exception):  # JSON all the same, such as half an emoji
-                ident = json.loads(one.errors()[0]["input"]).get("id")  # type: ignore[attr-defined]
-            await answer(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=ident, error=fault)))
+            async with self._changed:
+                while self._open:
+                    await self._changed.wait()
+
+    async def pass_back(self, answers: Any, outgoing: Any) -> None:
+        """Pass answers back to the client."""
+        async with outgoing:
+            async for one in answers:
+                await outgoing.send(one)
+                async with self._changed:
+                    self._open.discard(getattr(one.message, "id", None))
+                    self._changed.notify_all()
+
+
+def _unreadable(fault: Any) -> SessionMessage:
+    ident, error = None, types.ErrorData(code=types.PARSE_ERROR, message="no valid request")
+    with suppress(Exception):  # JSON all the same, such as half an emoji
+        ident = json.loads(fault.errors()[0]["input"]).get("id")
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=ident, error=error))
 
 
 def over_http(app: App, agent: str, port: int) -> None:

@@ -248,6 +248,16 @@ def test_what_cannot_be_served_is_one_line(stdio, words, env, says, code):
     assert says in done.stderr
 
 
+def test_at_the_end_of_input_open_calls_are_answered(stdio):
+    hello = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "x", "version": "1"}}
+    asked = [("initialize", {**hello, "capabilities": {}})]
+    asked += [("tools/call", {"name": "status", "arguments": {}})] * 9
+    lines = [{"jsonrpc": "2.0", "method": how, "params": what} for how, what in asked]
+    lines = [{**one, "id": at} for at, one in enumerate(lines)]
+    said = stdio.run("mcp", stdin="\n".join(map(json.dumps, lines))).stdout.splitlines()
+    assert {json.loads(one).get("id") for one in said} == {*range(10)}
+
+
 def test_without_the_extra_one_line_names_it(stdio):
     (stdio.root / "mcp_types.py").write_text("raise ModuleNotFoundError(name='mcp')\n")
     done = stdio.run("mcp", PYTHONPATH=str(stdio.root))
