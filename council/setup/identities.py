@@ -28,16 +28,21 @@ def register(app: App, agent: str, account: str, name: str = "") -> None:
     _take(app, {account: (agent, name)}, replace=True)
 
 
-def look(app: App) -> None:
-    """Take in new accounts of the other program's file, if there is one; a slave has none."""
+def found(app: App) -> dict[str, tuple[str, str]]:
+    """Return what the other program's file says, {} where there is none; a slave has none."""
     source = str(app.settings.tables.get("paths", {}).get("identity_source", SOURCE))
     home = app.env.get("HOME", "") if source[:2] == "~/" else app.root
     path = os.path.join(home, source.removeprefix("~/"))
     try:
-        if os.path.isfile(path) and not relay.is_slave(app):
-            scan(app, path)
+        return _read(path) if os.path.isfile(path) and not relay.is_slave(app) else {}
     except Invalid:
-        return  # not ours: `agent add --from` says what is wrong with it
+        return {}  # not ours: `agent add --from` says what is wrong with it
+
+
+def look(app: App) -> list[str]:
+    """Take in new accounts of the other program's file; return what contradicts ours."""
+    rows = found(app)
+    return _take(app, rows) if rows else []
 
 
 def scan(app: App, path: str) -> list[str]:

@@ -169,6 +169,12 @@ def identify(app: Asked, *, account: Word, agent: Line = "", name: Line = "") ->
     return {"outcome": "changed"}
 
 
+@operation(others, "/identities/scan", 200, "/dirigent")
+def scan(app: Asked) -> Any:
+    """Take in the new accounts of padded-cell's file."""
+    return {"outcome": "changed", "faults": identities.look(app)}
+
+
 @operation(others, "/agents/tell", 200, "/agents")
 def tell(
     app: Asked, *, to: Word, message: SomeText, how: Literal["message", "call"] = "message"

@@ -28,6 +28,7 @@ from council.rooms.model import FREE
 from council.rooms.row import ROOMS
 from council.runs import starting
 from council.setup import agents as setup
+from council.setup import identities
 from council.web import markdown, problems
 from council.web.guard import FORM_TOKEN
 from council.web.operations import FORMS, PREFIX, Form, opened
@@ -232,7 +233,8 @@ def minute(app: App, at: Values) -> Values:
 def control(app: App, _: Values) -> Values:
     """List rooms and identities."""
     known = starting.registry_of(app).identities
-    return {"channels": status.status(app)["channels"], "free": FREE, "identities": known}
+    channels, source = status.status(app)["channels"], bool(identities.found(app))
+    return {"channels": channels, "free": FREE, "identities": known, "source": source}
 
 
 @page("/rooms/{name}", "room.html")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -188,6 +190,16 @@ FORMS = [  # page, action, fields, what the page says then
 @pytest.mark.parametrize(("page", "action", "fields", "words"), FORMS)
 def test_forms_do_what_commands_do(served, browser, page, action, fields, words) -> None:
     assert words in browser.send(page, action, **fields).text
+
+
+def test_accounts_are_scanned_again_where_there_is_a_source(served, browser) -> None:
+    assert "Re-scan" not in browser.get("/dirigent").text
+    folder = Path(served.app.root) / ".openclaw"
+    folder.mkdir()
+    scope = {"agentScope": {"eve": {"discord-id": "4321"}, "bob": {}}}
+    (folder / "ego.json").write_text(json.dumps({"columns": ["discord-id"], **scope}))
+    assert "Re-scan padded-cell" in browser.get("/dirigent").text
+    assert "4321" in browser.send("/dirigent", "/identities/scan").text
 
 
 def test_a_ballot_is_understood(served, browser) -> None:
