@@ -84,8 +84,10 @@ def find(root: str, which: str) -> Row:
             raise Usage("ambiguous", why, hint, candidates=names)
         if found:
             return found[0]
-    hint = "council list; council list minutes"
-    raise NotFound("not-found", f"nothing is called {which[:80]!r}", hint)
+    what, hint = f"nothing is called {which[:80]!r}", "council list; council list minutes"
+    if which and os.path.isdir(f"{root}/memory/agents/{os.path.basename(which)}"):
+        what, hint = f"{which} is an agent", f"council show {which}; what it owes: council status"
+    raise NotFound("not-found", what, hint)
 
 
 def block(path: str) -> Row:

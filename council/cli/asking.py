@@ -16,7 +16,7 @@ from council.archive import minutes
 from council.cli.printing import Said, err, one_line
 from council.cli.values import Given
 from council.cli.verbs import opening
-from council.councils import kind, rules, service, sight, views
+from council.councils import kind, rules, service, sight, views, words
 from council.councils.model import State
 from council.councils.opening import members
 from council.kernel import ids
@@ -99,7 +99,7 @@ def _told(app: App, state: State, given: Given) -> Said:
         **views.fields(state, "name conversation_id"),
         **views.decision(state),
         **{"outcome": row["outcome"], "minutes": row["path"], "line": row["title"], "used": used},
-        "questions": [f"{one} to {other}: {text}" for one, other, text in sight.unanswered(state)],
+        "questions": [f"{one} → {other}: {text}" for one, other, text in sight.unanswered(state)],
         "verdict": {k: v for k, v in row.items() if k not in ("path", "decision")},
     }
     code = 1 if done["outcome"] == "nobody-left" else 0
@@ -107,8 +107,8 @@ def _told(app: App, state: State, given: Given) -> Said:
         winners = sight.tally(state).winners
         code = 0 if winners == ["A"] else LOST if len(winners) == 1 else UNDECIDED
     cost = f", ${used['usd']:.2f}" if used["usd"] else ""
-    more = {"decision": done["decision"] or "No decision.", "cost": cost}
-    return Said(data=done, more=more, code=code)
+    reply = "ask-fr" if state.lang == "fr" else "ask"
+    return Said(data=done, more={"cost": cost}, code=code, reply=reply)
 
 
 def _followed(app: App, name: str) -> State:
@@ -127,7 +127,8 @@ def _followed(app: App, name: str) -> State:
             report = heartbeat.beat(app, name)
             waits = [pair for one in report["conversations"] for pair in one["waiting"].items()]
             others = [pair for pair in waits if pair[1] != "no-place"]  # one is free in a moment
-            notes = [f"! {a} waits: {why} (council explain {name})" for a, why in others]
+            form, how = _words(state)["waits"], f"council explain {name}"
+            notes = [f"! {form.format(who=a, why=why, command=how)}" for a, why in others]
             notes += [f"! {one['message']} ({one['hint']})" for one in report["errors"]]
             _show(told, [one for one in notes if one not in told])
             rescue = time.monotonic() + (RESCUE if waits == others else LONG)
@@ -155,24 +156,30 @@ def _show(told: list[str], lines: Iterable[str]) -> None:
 def _lines(app: App, state: State) -> Iterator[str]:
     """Yield all that can be shown of a conversation now."""
     names = {a: f"{one.emoji} {one.name or a}".strip() for a, one in state.participants.items()}
+    told, here = _words(state), f"--name {state.name}"
     for one in state.rounds:
-        yield f"# {one.phase}, round {one.tour}"
+        yield "# " + told["round"].format_map(vars(one))
         for entry in [entry for entry in state.entries if entry.tour == one.tour]:
             heard, who = entry.heard, names.get(entry.agent, entry.agent)
             said = heard.position or heard.recommendation or entry.text
             is_sealed = state.is_sealed(entry)
-            yield f"  ✓ {who}" + (" has answered (sealed)" if is_sealed else f": {_gist(said)}")
+            yield f"  ✓ {who}" + (f" {told['sealed']}" if is_sealed else f": {_gist(said)}")
         for agent, why in one.absent.items():
             yield f"  ✗ {names.get(agent, agent)}: {_gist(why.words or why.code)}"
     for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
         if peer not in names or status.by_hand(app, state, peer):
-            how = f'council say "…" --name {state.name}'
-            yield f"! {asker} asks {peer}: {_gist(text)} (answer: {how})"
+            how, what = f'council say "…" {here}', {"peer": peer, "text": _gist(text)}
+            yield "! " + told["asks"].format(who=asker, command=how, **what)
     for agent in [a for a in rules.asked(state) if status.by_hand(app, state, a)]:
-        command = f"council respond --as {agent} --name {state.name} -"
-        yield f"  {agent} answers round {state.tour} by hand: {command}"
+        how = f"council respond --as {agent} {here} -"
+        yield "  " + told["hand"].format(who=agent, tour=state.tour, command=how)
     if state.paused_at:
-        yield f"! paused since {state.paused_at}: council resume --name {state.name}"
+        how = f"council resume {here}"
+        yield "! " + told["paused"].format(at=state.paused_at, command=how)
+
+
+def _words(state: State) -> dict[str, str]:
+    return words.load(f"texts/progress-{state.lang}.txt")
 
 
 def _gist(text: str) -> str:

@@ -44,8 +44,8 @@ def demo(app: App, lang: str = "") -> dict[str, Any]:
         _, _, status, text = rows[agent, state.phase]
         if sys.stderr.isatty():
             time.sleep(PAUSE)
-        line = f"{state.phase}, round {state.tour}: {agent}: {text.replace('#', '')}"
-        print(one_line(ids.cut(line, 78)), file=sys.stderr)
+        line = words.load(f"texts/progress-{lang}.txt")["round"].format_map(vars(state))
+        print(one_line(ids.cut(f"{line}: {agent}: {text.replace('#', '')}", 78)), file=sys.stderr)
         return text, status
 
     cast: dict[str, Any] = {"people": FAMILY, "agents": FAMILY, "config": {"synthesizer": "maman"}}

@@ -49,6 +49,8 @@ PLAY = [
     ("forget k --dry-run", 0, "remove conseils/"),
     ("forget k --yes", 0, "remove memory/shared/.council/closed/"),
     ("ask --rehearse Tabs?", 0, "\nAgainst: "),
+    ("ask --rehearse Taxes? --lang fr", 0, "# COLLECT, tour 1\n"),
+    ("ask --rehearse Taxis? --lang fr", 0, "\nContre : "),
     ("nonsense", 2, "council: no command is called 'nonsense' (try: council --help)"),
 ]
 

@@ -177,8 +177,9 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
     assert [(one["attempt"], one["code"]) for one in made["tried"]] == [(1, "quota")]
     assert made["next"][0] == "when all have answered: CHALLENGE"
     for ask in (explain.explain, lambda app, name: list(events.log(app, name))):
-        with pytest.raises(NotFound, match="quux"):
-            ask(ws.app, "quux")
+        for which, says in (("quux", "quux"), ("ada", "ada is an agent")):
+            with pytest.raises(NotFound, match=says):
+                ask(ws.app, which)
 
 
 def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
