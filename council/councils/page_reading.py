@@ -128,7 +128,9 @@ class Page:
         rows: list[str] = []
         for line in piece.lines:  # a line directly below an item belongs to it
             above = item(rows[-1]) if rows and line.strip() and item(line) is None else None
-            if above and (section == "options" or self._begins(above + line)):
+            is_listed = above and folded(above.partition(":")[0]) not in _LABELS
+            is_text = section == "options" or (section == "convergence" and is_listed)
+            if above and (is_text or self._begins(above + line)):
                 rows[-1] += f" {line.strip()}"
             else:
                 rows.append(line)

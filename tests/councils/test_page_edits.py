@@ -227,7 +227,7 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
     "phase": ([("phase: COLLECT", "phase: resolve")], lambda s: s.phase == "RESOLVE"),
     "topic": ([("weather bot?", "tea bot?")], lambda s: s.topic == "Should we build a tea bot?"),
     "blocker": (
-        [("blockers: none", "blockers: none\n  - Henry: who pays?")],
+        [("blockers: none", "blockers: none\n  - Henry: who\n    pays?")],
         lambda s: [(b.agent, b.text) for b in s.blockers] == [("henry", "who pays?")],
     ),
     "blocker in the block": (
