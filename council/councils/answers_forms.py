@@ -218,7 +218,7 @@ def _blockers_in_prose(text: str, peers: Peers) -> list[str]:
 def _texts(found: list[Part], *names: str) -> list[str]:
     """Return what the parts of some names say, each once."""
     own = ["\n\n".join(part.paragraphs()) for name in names for part in strongest(found, name)]
-    return [text for text in {plain(text): text for text in own}.values() if not _is_none(text)]
+    return [*{key: text for text in own if not search("said nothing", key := plain(text))}.values()]
 
 
 def _unwrapped(text: str) -> str:
