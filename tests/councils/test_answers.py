@@ -208,8 +208,8 @@ def test_a_decision_and_a_recommendation() -> None:
     assert read(two, debate).recommendation == "Buy on Friday."
     assert read("## Decision\nNone.\n\n## Recommendation\nBuy.", council).recommendation == "Buy."
     assert read("## Recommendation\nNone.\n\n## Decision\nBuy.", debate).recommendation == "Buy."
-    for said in ("No.", "No. The roof leaks.", "Nothing is bought before May."):
-        assert read(f"## Decision\n{said}", council).recommendation == said
+    for text in ("No.", "No. The roof leaks.", "Nothing is bought before May."):
+        assert read(f"## Decision\n{text}", council).recommendation == text
     doubted = read("No. The roof is a blocker for me.\n\nSTATUS: AGREED", Form(kind="contribution"))
     assert [one.part for one in doubted.faults] == ["blockers"]
     no_form = "## Position\nBuy it.\n\n## Confidence\n4\n\nSTATUS: AGREED"
