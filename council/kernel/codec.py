@@ -47,8 +47,9 @@ except (ImportError, AttributeError, TypeError):
 
 
 def dumps(value: Any, *, spaced: bool = False) -> str:
-    """Return a value as JSON on one line; `spaced` puts a blank after commas and colons."""
-    return "".join((_spaced if spaced else _compact)(value, 0))
+    """Return a value as JSON on what every reader takes for one line; `spaced`: with blanks."""
+    text = "".join((_spaced if spaced else _compact)(value, 0))
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # Node 24 ends a line
 
 
 def encoded(value: Any) -> bytes:

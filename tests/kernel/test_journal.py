@@ -203,8 +203,9 @@ plain = st.recursive(
 )
 
 
-@given(plain)
+@given(plain | st.just({"\u2028": "\u2029"}))
 def test_json_round_trip(value):
+    assert not {"\n", "\u2028", "\u2029"} & {*codec.dumps(value)}
     assert codec.loads(codec.dumps(value)) == codec.loads(codec.dumps(value, spaced=True)) == value
     assert codec.loads(codec.encoded(value)) == value and b"\n" not in codec.encoded(value)
 
