@@ -93,15 +93,15 @@ def _is_plain(value: str) -> bool:
 
 def write(root: str, made: Soul) -> None:
     """Write the file of an agent; facts of its front matter that we do not know are kept."""
-    import frontmatter  # late: agents are seldom changed
+    import yaml  # late: agents are seldom changed; `frontmatter` would escape each emoji
 
     where = f"{FOLDER}/{made.id}/SOUL.md"
     facts = _facts(_parted(content(f"{root}/{where}") or b"")[0], where)
     facts |= {key: getattr(made, key) for key in (*FACTS, "capabilities")}
-    post = frontmatter.Post(made.persona)
-    post.metadata = {key: value for key, value in facts.items() if value not in ("", [])}
+    facts = {key: value for key, value in facts.items() if value not in ("", [])}
+    head = yaml.safe_dump(facts, sort_keys=False, width=1 << 20, allow_unicode=True)
     os.makedirs(f"{root}/{FOLDER}/{made.id}", exist_ok=True)
-    text = frontmatter.dumps(post, sort_keys=False, width=1 << 20, allow_unicode=True) + "\n"
+    text = f"---\n{head}---\n\n{made.persona}".rstrip() + "\n"
     files.replace(f"{root}/{where}", text.encode("utf-8", "replace"))
 
 

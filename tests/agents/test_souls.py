@@ -95,4 +95,4 @@ def test_writing_keeps_what_is_not_ours(tmp_path):
     with open(tmp_path / "memory/agents/ada/SOUL.md", encoding="utf-8") as file:
         assert "extra:\n- kept\n" in file.read()
     souls.write(str(tmp_path), Soul(id="new", name="Neu", emoji="🦉"))
-    assert souls.read(str(tmp_path), "new").emoji == "🦉"
+    assert "\nemoji: 🦉\n" in (tmp_path / "memory/agents/new/SOUL.md").read_text(encoding="utf-8")
