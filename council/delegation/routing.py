@@ -112,11 +112,10 @@ def check(rules: list[Binding], agents: set[str], scope: str) -> list[dict[str, 
     names = ("account", "channel")
     used = {name: {o for one in rules for o in one.wants.get(name, [])} for name in names}
     several = [f"{len(values)} {name}s" for name, values in used.items() if len(values) > 1]
-    there = f"there are {' and '.join(several)}"
     if several and scope == "main":
-        words = f"all direct messages to an agent share one session, and {there}"
-        fix = 'say dm_scope = "account-channel-peer" under [routing]'
-        made.append(_warned("dm-scope", [], f"{words}: {fix}"))
+        many, fix = " and ".join(several), 'say dm_scope = "account-channel-peer" under [routing]'
+        words = f"all direct messages to an agent share one session, and there are {many}: {fix}"
+        made.append(_warned("dm-scope", [], words))
     return made + _missing(rules, agents)
 
 

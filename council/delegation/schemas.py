@@ -60,11 +60,12 @@ def main() -> None:
         kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         kind.check_schema(schema)
         kind = jsonschema.validators.extend(kind, {"multipleOf": multiple})
-        document, parts = referencing.jsonschema.DRAFT202012.create_resource(schema), [schema]
-        inside = referencing.jsonschema.EMPTY_REGISTRY.resolver_with_root(document)
+        usual = referencing.jsonschema.DRAFT202012
+        parts = [referencing.Resource.from_contents(schema, default_specification=usual)]
+        inside = referencing.jsonschema.EMPTY_REGISTRY.resolver_with_root(parts[0])
         for one in parts:
-            parts += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
-            inside.lookup(str(one["$ref"]) if isinstance(one, dict) and "$ref" in one else "#")
+            parts += one.subresources()
+            inside.lookup(one.contents.get("$ref", "#") if isinstance(one.contents, dict) else "#")
         for value in values:
             worst = jsonschema.exceptions.best_match(kind(schema).iter_errors(json.loads(value)))
             found += [] if worst else [value]

@@ -11,7 +11,7 @@ PRICE = {
     "type": "object",
     "required": ["price"],
     "properties": {"price": {"type": "number", "multipleOf": 0.01}, "count": {"$ref": "#/$defs/n"}},
-    "$defs": {"n": {"type": "integer"}},
+    "$defs": {"n": {"type": "integer"}, "r": {"properties": {"$ref": {"const": {"$ref": "-"}}}}},
 }
 
 
