@@ -153,10 +153,11 @@ class _Edits:
             has_others = any(other and other in letters(text) for other in unmarked)
             if same(text, was) or same(text, shown(last.get(one.id, was), 4)):
                 continue
-            if text and self.may_correct(one) and not has_others:
+            is_cut = {*map(letters, text.split("\n"))} <= {"", *map(letters, was.split("\n"))}
+            if self.may_correct(one) and not (is_cut or has_others):
                 self.decide(one.agent, plain_text(text), one.status, amend=True)
             else:
-                how = "changed" if text else "removed"
+                how = "removed" if is_cut else "changed"
                 self.refuse(f"{one.agent}: the text of round {one.tour} was {how}")
         for name, piece in there.items():  # merged from another clone
             (tour, _, agent), text = name.partition("-"), plain_text(piece.text())

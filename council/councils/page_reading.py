@@ -102,7 +102,7 @@ class Page:
             elif piece.kind != "heading":
                 path, said = f"{piece.kind} {piece.name}".strip(), unescaped(piece.text())
                 before = self.lines.get(path, "")
-                self.lines[path] = f"{before}\n{said}" if before not in ("", said) else said
+                self.lines[path] = f"{before}\n{said}".strip("\n") if before != said else said
         self.stated = self._stated()
 
     def part(self, kind: type, *keys: str) -> Any:

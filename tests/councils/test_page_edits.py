@@ -576,6 +576,22 @@ def test_a_real_formatter_changes_nothing(tool: str, tmp_path: Path) -> None:
         assert council.texts("nova") == [SMALL]
 
 
+@pytest.mark.parametrize("text", ["<!--council-state\n{}\n-->", "<!--council:end-->\n```\n\n-->"])
+def test_a_line_that_is_deleted_or_moved_takes_no_word_of_an_answer(text: str) -> None:
+    said = f"{text} first\n\nlast"
+    for at in range(2, 80):
+        for to in (None, at - 9, at + 1):
+            council = Council()
+            council.say("nova", said)
+            lines = council.page.split("\n")
+            line = lines.pop(at)
+            if to is not None:
+                lines.insert(to, line)
+            council.save("\n".join(lines))
+            (text_now,) = council.texts("nova")
+            assert "first" in text_now and "last" in text_now, (line, to)
+
+
 # Random histories with random edits
 
 STEPS = st.lists(
