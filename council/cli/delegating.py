@@ -12,7 +12,7 @@ from council.cli.values import Given, content, pairs, text_of
 from council.councils.service import person, who
 from council.delegation import service
 from council.kernel import codec
-from council.kernel.errors import Invalid, Usage
+from council.kernel.errors import Invalid
 from council.kernel.record import Any
 
 _EXIT = {"ok": 0, "error": 1, "invalid": 3, "rejected": 6, "timeout": 7}
@@ -21,12 +21,10 @@ _MOST = 256 * 1024  # bytes of a schema
 
 def message(app: App, given: Given) -> Said:
     """Leave a message in an agent's inbox."""
-    made = service.message(
-        app, text_of(app, given.text, given.file), person(app, given.as_), _target(given),
-        **_common(given), priority=given.priority or "P1",
-    )  # fmt: skip
-    text = f"{made['toAgentId']} finds it in its inbox: {made['messageId']}"
-    return Said(data=made, text=text)
+    text, priority = text_of(app, given.text, given.file), given.priority or "P1"
+    of: dict[str, Any] = {**_common(given), "priority": priority}
+    made = service.message(app, text, person(app, given.as_), given.to, **of)
+    return Said(data=made, reply="message")
 
 
 def call(app: App, given: Given) -> Said:
@@ -44,7 +42,7 @@ def call(app: App, given: Given) -> Said:
             raise Invalid("bad-schema", what, "give a JSON schema") from None
     text = text_of(app, given.text, given.file)
     of: dict[str, Any] = {**_common(given), "limits": limits, "schema": schema}
-    made = service.call(app, text, person(app, given.as_), _target(given), **of)
+    made = service.call(app, text, person(app, given.as_), given.to, **of)
     fault, notes, is_cut = made.get("error", {}), list[str](), made["length"] > len(made["summary"])
     if is_cut:
         whole = f"council artifact fetch {made['artifacts'][0]}"
@@ -69,34 +67,22 @@ def inbox(app: App, given: Given) -> Said:
 
 
 def letters(rows: list[dict[str, Any]]) -> str:
-    """Return messages as lines, with what became of each."""
-    states = ("answered", "read", "handed")
-    fates = [next((name for name in states if row[name]), "unread") for row in rows]
+    """Return messages as lines, each with whether its agent has seen it."""
     line = "{at} {fromAgentId} ({priority}, {fate}): {message}"
-    both = zip(rows, fates, strict=True)
-    return "\n".join(line.format(**row, fate=fate) for row, fate in both)
+    return "\n".join(line.format(**row, fate="seen" if row["seen"] else "unread") for row in rows)
 
 
 def explain(app: App, given: Given) -> Said:
     """Say which agent an inbound goes to, and why."""
     made = service.route(app, given.facts.replace(",", " ").split())
-    lines = [
-        f"{made['agentId'] or 'nobody'}: {made['ruleId'] or 'no rule'} ({made['tier'] or '-'})"
-    ]
-    for one in made["fallbackPath"]:
-        rule = f"{one['ruleId']} → {one['agentId']}: " if one["ruleId"] else ""
-        lines.append(f"  {one['tier']}: {rule}{one['outcome']}")
-    lines += [f"  warning: {one['message']}" for one in made["warnings"]]
-    return Said(data=made, text="\n".join(lines), notes=made["faults"])
+    return Said(data=made, notes=made["faults"], reply="route")
 
 
 def check(app: App, given: Given) -> Said:
     """Say what in the rules for routes may not be meant."""
     made = service.route(app, [], check=True)
-    lines = [f"{one['kind']}: {one['message']}" for one in made["warnings"]]
-    text = "\n".join(lines) or "Nothing to warn of."
-    is_bad = not made["ok"] or (given.strict and lines)
-    return Said(data=made, text=text, notes=made["faults"], code=3 if is_bad else 0)
+    is_bad = not made["ok"] or (given.strict and made["warnings"])
+    return Said(data=made, notes=made["faults"], code=3 if is_bad else 0, reply="route_check")
 
 
 def artifact_publish(app: App, given: Given) -> Said:
@@ -127,9 +113,3 @@ def artifact_fetch(app: App, given: Given) -> Said:
 
 def _common(given: Given) -> dict[str, Any]:
     return {name: getattr(given, name) for name in ("trace", "session", "refs", "key")}
-
-
-def _target(given: Given) -> str:
-    if not given.to:
-        raise Usage("usage", "which agent?", "say --to ID")
-    return str(given.to)

@@ -176,8 +176,8 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
             raise Usage("usage", f"too many words: {text[:40]!r}", hint)
         one = places[min(nth, len(places) - 1)]
         values[one.name] = one.read(text, values[one.name])
-    for one in places[len(texts) :]:
-        if one.required:
+    for one in found.options:
+        if one.required and not values[one.name]:
             hint = f"for example: council {found.example}"
-            raise Usage("usage", f"{one.metavar} is missing", hint)
+            raise Usage("usage", f"{[*one.flags, one.metavar][0]} is missing", hint)
     return values

@@ -9,7 +9,7 @@ from council.kernel import codec
 from council.kernel.errors import Usage
 from council.kernel.record import Any
 from council.rooms import decisions, service
-from council.rooms.row import SUMMARIES, member
+from council.rooms.row import member
 
 _MOST = 16 << 20  # bytes of the messages of a run
 
@@ -64,8 +64,6 @@ def _people(names: list[str]) -> list[str]:
 
 def channel_complete(app: App, given: Given) -> Said:
     """Complete a discussion with a summary."""
-    if not given.summary:
-        raise Usage("no-summary", "which summary?", f"say --summary {SUMMARIES}/FILE")
     made = service.complete(app, given.room, given.summary, _me(app, given, True))
     return Said(data=made, reply="room")
 

@@ -5,7 +5,7 @@ Its events have `type`, `at`, `traceId`, `agentId` (who did it) and, of messages
 fields of their records:
 
 - `agent.message`, `agent.call.start`; `agent.call.end` and `agent.call.error` (number, outcome).
-- `message.handed` (ids: they stood in a prompt of `agentId`), `message.read`, `message.answered`.
+- `message.seen` (messageId): it stood in a prompt of `agentId`, or was read.
 - `routing.decision`, `artifact.publish`, `artifact.fetch`: for the log alone.
 - Of runs: see `runs/work.py`. The run of call 7 is `calls.7.AGENT.1`.
 """
@@ -42,13 +42,11 @@ class Sent(Record):
 
 
 class Message(Sent):
-    """A message in an inbox; it starts nothing. Instants say when it was handed over and so on."""
+    """A message in an inbox; it starts nothing. `seen` is when its agent had it before its eyes."""
 
     id: str
     priority: str = "P1"
-    handed: str = ""
-    read: str = ""
-    answered: str = ""
+    seen: str = ""
 
 
 class Call(Sent):
@@ -93,8 +91,7 @@ class State(Record):
 
 EVENTS = (
     *("agent.message", "agent.call.start", "agent.call.end", "agent.call.error"),
-    *("message.handed", "message.read", "message.answered"),
-    *("routing.decision", "artifact.publish", "artifact.fetch", *work.TYPES),
+    *("message.seen", "routing.decision", "artifact.publish", "artifact.fetch", *work.TYPES),
 )
 
 
@@ -106,7 +103,7 @@ def evolve(state: State, event: Event) -> None:
         work.evolve(state.runs, event)
     elif kind == "agent.message":
         state.messages.append(Message.from_json(body))
-        for past in [one for one in state.messages if one.read or one.handed][:-KEPT]:
+        for past in [one for one in state.messages if one.seen][:-KEPT]:
             state.messages.remove(past)
     elif kind == "agent.call.start":
         call = Call.from_json(body)
@@ -117,10 +114,9 @@ def evolve(state: State, event: Event) -> None:
             del state.traces[trace]
         for old in [one for one in state.calls if one.status][:-KEPT]:
             state.calls.remove(old)
-    elif kind.startswith("message."):
-        for message in state.messages:
-            if message.id in event["ids"]:
-                setattr(message, kind.partition(".")[2], event["at"])
+    elif kind == "message.seen":
+        for message in [one for one in state.messages if one.id == event["messageId"]]:
+            message.seen = event["at"]
     elif kind.startswith("agent.call."):
         for known in [one for one in state.calls if one.number == event["number"]]:
             for name in ("status", "summary", "length", "results", "error"):

@@ -91,11 +91,11 @@ def route(
             for one in tried
             if one.tier() == tier
         ]
-        path += rows or [{"tier": tier, "ruleId": "", "outcome": "no-match"}]
-    warnings, result = _missing(held, agents), dict.fromkeys(_RESULT, "")
+        path += rows or [{"tier": tier, "ruleId": "", "agentId": "", "outcome": "no-match"}]
+    warnings, result = list[dict[str, Any]](), dict.fromkeys(_RESULT, "")
     if chosen:
         same = [one for one in held if one.agent_id in agents and one.tiers() == chosen.tiers()]
-        warnings = _ambiguous(chosen, same) + warnings
+        warnings = _ambiguous(chosen, same)
         path = path[: [row["outcome"] for row in path].index("chosen") + 1]
         session = _session(chosen.agent_id, facts, scope)
         values = (chosen.agent_id, chosen.rule_id, chosen.tier(), session)

@@ -6,8 +6,7 @@ from council.delegation import model, rules
 from council.delegation.model import Event, State
 from council.kernel import times
 from council.kernel.document import Document
-from council.kernel.ids import cut
-from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.record import TYPE_CHECKING
 from council.kernel.times import datetime
 from council.runs import work
 from council.runs.kinds import KindRow
@@ -59,14 +58,6 @@ class _Calls(KindRow):
     def carrier(self, state: State, one: Work) -> dict[str, str]:
         return state.call(one.tour).carrier
 
-    def shown(self, app: App, name: str, state: State, last: int) -> tuple[dict[str, Any], str]:
-        lines = [self.line(self.status(app, name, state))]
-        for one in state.calls[-last:]:
-            lines.append(f"{one.at} {one.pair()} ({one.trace_id}): {one.status or 'under way'}")
-            lines += [f"  asked: {cut(one.message, 60)}"]
-            lines += [f"  {cut(one.error.get('message') or one.summary, 70)}"] * bool(one.status)
-        return state.to_json(), "\n".join(lines)
-
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
     ) -> list[Event]:
@@ -112,15 +103,11 @@ def news(app: App, agent: str, until: str) -> str:
     """Return what an agent has not seen of its messages; what came by `until` it has seen now."""
     ledger: Document[State] = CALLS.document(app, model.IDENT)
 
-    def decide(state: State) -> list[Event]:
-        mine = [one for one in rules.waiting(state, agent) if one.at <= until]
-        return rules.seen(mine, app.now, "handed")
-
     if not ledger.exists():
         return ""  # whoever made its folder died before the first line
     state = ledger.peek()
     found = rules.waiting(state, agent)
     if until and found:
-        ledger.change(decide, by=agent, at=app.now)
+        ledger.change(lambda now: rules.seen(now, agent, app.now, until), by=agent, at=app.now)
     told = app.told("prompts/{lang}/inbox.md", agent, state, {"messages": found})
     return "\n" + told if found else ""

@@ -107,12 +107,9 @@ def accept(
         ms = max(1, int(wait.total_seconds() * 1000))
         hint = f"wait {(ms + 999) // 1000} s"
         raise Refused("E31", what, hint, guard="pairRateLimitPerMinute", retryAfterMs=ms)
-    back = (target, sender, made.trace_id, "")
-    keys = ("from_agent_id", "to_agent_id", "trace_id", "answered")
-    answered = [o for o in state.messages if tuple(getattr(o, key) for key in keys) == back]
     of: Event = {"type": "agent.message", **made.to_json(), "agentId": sender}
     of |= {"type": "agent.call.start", "number": state.count + 1} if kind == "call" else {}
-    return [of, *seen(answered, now, "answered")]
+    return [of]
 
 
 def _check_depth(state: State, made: Call) -> None:
@@ -145,20 +142,17 @@ def ended(
     }
 
 
-def seen(mine: list[Message], now: datetime, how: str) -> list[Event]:
-    """Return that messages were `handed` over in a prompt, `read` or `answered`."""
-    return [
-        {"type": f"message.{how}", "traceId": one.trace_id, "agentId": one.to_agent_id}
-        | {"ids": [one.id], "at": times.text(now)}
-        for one in mine
-        if not getattr(one, how)
-    ]
-
-
 def waiting(state: State, agent: str) -> list[Message]:
     """Return the messages that an agent has not had before its eyes, the most urgent first."""
-    mine = [o for o in state.messages if o.to_agent_id == agent and not (o.handed or o.read)]
+    mine = [one for one in state.messages if one.to_agent_id == agent and not one.seen]
     return sorted(mine, key=lambda one: (one.priority, one.at))
+
+
+def seen(state: State, agent: str, now: datetime, until: str) -> list[Event]:
+    """Return that an agent has seen its messages of up to an instant."""
+    made = {"type": "message.seen", "agentId": agent, "at": times.text(now)}
+    mine = [one for one in waiting(state, agent) if one.at <= until]
+    return [{**made, "traceId": one.trace_id, "messageId": one.id} for one in mine]
 
 
 def due(state: State, now: datetime) -> list[Event]:

@@ -118,14 +118,11 @@ def _ended(app: App, number: int) -> Call:
 
 def inbox(app: App, agent: str, reads: bool) -> list[dict[str, Any]]:
     """Return an agent's messages, the newest last; `reads`: the agent itself looks at them."""
-    ledger = CALLS.document(app, model.IDENT)
-
-    def decide(state: State) -> list[Event]:
-        return rules.seen([o for o in state.messages if o.to_agent_id == agent], app.now, "read")
-
+    ledger, at = CALLS.document(app, model.IDENT), times.text(app.now)
     if not ledger.exists():
         return []
-    state = _change(app, decide, agent) if reads else ledger.peek()
+    read = _change(app, lambda now: rules.seen(now, agent, app.now, at), agent) if reads else None
+    state: State = read or ledger.peek()
     return [one.to_json() for one in state.messages if one.to_agent_id == agent]
 
 

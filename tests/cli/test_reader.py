@@ -66,6 +66,7 @@ def test_a_text_may_begin_with_a_dash() -> None:
         ("respond --json=yes", "--json takes no value; "),
         ("show --format pdf", "--format cannot be 'pdf'; use md or json"),
         ("convene", "TOPIC is missing; for example: council convene"),
+        ("agent call x", "--to is missing; for example: council agent call"),
         ("nonsense", "no command is called 'nonsense'; try: council --help"),
         ("delet x", "no command is called 'delet'; try: council forget"),
         ("agent", "no command is called 'agent'; see: council agent --help"),
@@ -87,7 +88,8 @@ def test_options_mean_the_same_in_any_order_and_form(data: st.DataObject) -> Non
     first: list[str] = []
     rest: list[list[str]] = []
     options = st.lists(st.sampled_from(found.options), max_size=5, unique_by=lambda one: one.name)
-    for one in data.draw(options):
+    needed = [one for one in found.options if one.required and one.flags]
+    for one in dict.fromkeys([*data.draw(options), *needed]):
         value = samples.get(one.kind, one.kind.split("/")[0].removeprefix("bare="))
         if one.kind == "flag":
             line, told[one.name] = [data.draw(st.sampled_from(one.flags))], True

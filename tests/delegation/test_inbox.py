@@ -25,14 +25,14 @@ def test_a_message_is_quoted_until_it_stood_in_a_prompt(app):
     assert app.news("owl", "2026-11-28T08:59:59Z") == told  # it came later
     assert app.news("owl", "2026-11-28T09:00:00Z") == told
     assert app.news("owl") == app.news("jay") == ""
-    assert [one["handed"] for one in service.inbox(app, "owl", reads=True)] != [""]
+    assert [one["seen"] for one in service.inbox(app, "owl", reads=False)] != [""]
 
 
 def test_who_reads_its_inbox_has_seen_it(app):
     service.message(app, "For owl.", "jay", "owl", trace="t1")
     service.message(app, "For jay.", "owl", "jay", trace="t2")
-    assert [one["read"] for one in service.inbox(app, "owl", reads=False)] == [""]
-    assert service.inbox(app, "owl", reads=True)[0]["read"]
+    assert [one["seen"] for one in service.inbox(app, "owl", reads=False)] == [""]
+    assert service.inbox(app, "owl", reads=True)[0]["seen"]
     assert app.news("owl") == ""
     assert "For jay." in app.news("jay")
 

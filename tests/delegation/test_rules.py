@@ -226,12 +226,11 @@ def test_policies(lists, sender, is_let):
     assert (found.code, found.more["guard"]) == ("E08", "policy")
 
 
-def test_messages_are_handed_over_once_and_answered_by_what_goes_back():
+def test_messages_are_seen_once_the_most_urgent_first():
     state = told(told(State(), a_message(text="1")), a_message(text="0", priority="P0"))
-    fold(state, rules.seen(state.messages, NOW, "handed"))
-    assert rules.seen(state.messages, NOW, "handed") == []
-    told(state, a_message("b", "a", "Thanks."))
-    assert [bool(one.answered) for one in state.messages] == [True, True, False]
+    assert [one.message for one in rules.waiting(state, "b")] == ["0", "1"]
+    fold(state, rules.seen(state, "b", NOW, times.text(NOW)))
+    assert rules.seen(state, "b", NOW, times.text(NOW)) == rules.waiting(state, "b") == []
 
 
 @pytest.mark.parametrize("key", ["../x", "a/b", "", ".a", "x" * 181])
