@@ -15,6 +15,7 @@ Nothing here decides anything. `rules.py` folds these events; `at` is an instant
 
 from __future__ import annotations
 
+from council.agents.settings import Channels
 from council.kernel.record import Any, Record
 from council.runs.work import Runs
 
@@ -27,14 +28,9 @@ MODERATOR, NO_REPLY = "moderator", "NO_REPLY"
 KEPT, SHOWN = 200, 50  # newest messages in the state, and on the page
 
 
-class Rules(Record, settled=True):
+class Rules(Channels, settled=True):
     """The table `[channels]` when the room was made, and when failed runs are tried again."""
 
-    turn_timeout: int = 600
-    max_cycles: int = 30
-    max_repeats: int = 3
-    tail_length: int = 40
-    delivery_timeout: int = 15
     backoff: list[int] = [10, 60]
 
 

@@ -43,7 +43,7 @@ def create(
     """Make a room; of a discussion `by` is the initiator, and `callback` the room to report to."""
     relay.refuse_slave(app)
     ident = ids.checked_name(name if ids.is_name(name) else ids.slug(name), "room name")
-    at, channels, about = times.text(app.now), app.settings.channels, None
+    at, about = times.text(app.now), None
     if mode == m.DISCUSSION:
         initiator, one = member(app, by)
         back = named(app, callback) if callback else ""
@@ -52,9 +52,8 @@ def create(
     facts: dict[str, Any] = {"name": ident, "mode": mode, "created_at": at, "discussion": about}
     facts |= {"channel_id": f"{ident}-{os.urandom(4).hex()}", "lang": app.settings.language or "en"}
     facts["members"] = {m.MODERATOR: Member(), **dict(member(app, word) for word in people)}
-    rules = {key: getattr(channels, key) for key in channels._kinds}
-    facts["rules"] = m.Rules(**rules, backoff=list(app.settings.retry_backoff))
-    room = Room(**facts)
+    rules = {**app.settings.channels.to_json(), "backoff": app.settings.retry_backoff}
+    room = Room(**facts, rules=m.Rules.from_json(rules))
     made = change(app, ident, lambda state: decisions.create(state, room), by, create=True)
     return {**made, "outcome": "created"} if made["outcome"] == "changed" else made
 
