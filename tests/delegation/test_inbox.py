@@ -7,14 +7,12 @@ import pytest
 from council.app import App
 from council.delegation import service
 from council.kernel import times
+from council.setup import init
 
 
 @pytest.fixture
 def app(tmp_path):
-    for agent in ("owl", "jay"):
-        folder = tmp_path / f"memory/agents/{agent}"
-        folder.mkdir(parents=True)
-        (folder / "SOUL.md").write_text(f"---\nname: {agent}\n---\n")
+    init.init(str(tmp_path), ["owl", "jay"], "en", {})
     return App(str(tmp_path), times.instant("2026-11-28T09:00:00Z"), {"USER": "ann"})
 
 
