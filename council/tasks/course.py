@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from council.agents.registry import Worker
-from council.tasks.model import Context
-from council.tasks.selection import FULL
-from council.tasks.wire import data, tables
+from council.tasks.model import FULL, Context
+from council.tasks.wire import data
 from council.tasks.wire.model import Message
 
 MOST_QUESTIONS = 2
@@ -63,8 +62,3 @@ def _exists(kind: str, name: str, state: Context) -> bool:
         "MSG": [f"M{number}" for number in state.lines],
     }
     return name in known[kind] or (kind == "REF" and ":" not in name)  # a stored text
-
-
-def follows(code: str) -> str:
-    """Return the rule that follows on a code of V5, such as `retry-auto-max-2` (PR-580)."""
-    return tables.described("!", code, "")

@@ -6,14 +6,14 @@ in `rules.py` what follows by itself.
 
 from __future__ import annotations
 
+from council.agents.registry import Worker
 from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refused
 from council.kernel.record import Any
 from council.kernel.times import datetime
 from council.tasks import course
 from council.tasks.evolution import evolve
-from council.tasks.model import CANCELLED, DONE, FAILED, OPEN, RUNNING, Context, Event, Hop
-from council.tasks.selection import named_in, select
+from council.tasks.model import CANCELLED, DONE, FAILED, FULL, OPEN, RUNNING, Context, Event, Hop
 from council.tasks.wire import data, lines, tables
 from council.tasks.wire.conversion import line_of
 from council.tasks.wire.model import Message
@@ -75,8 +75,37 @@ def request(play: Play, text: str, caps: list[str], priority: str, budget: int |
 
 
 def others(state: Context, caps: list[str], excluded: list[str]) -> list[str]:
-    """Return the workers that fit, without those that were tried, the best first."""
-    return select(caps, state.workers, state.rules.threshold, [*excluded, *state.down])
+    """Return the workers that fit, without those that were tried, the best first (PR-561).
+
+    The score is the share of the required capabilities that a worker has; nothing required fits
+    everybody. Equal ones are ordered by load, last use (never first) and number; busy ones come
+    after all others.
+    """
+    rows, required = [], {*caps}
+    for ident, one in state.workers.items():
+        count = len(required & {*one.caps})
+        score = count / len(required) if required else 1.0
+        fits = score >= state.rules.threshold and (count or not required) and one.max_depth
+        if ident[:1] == "W" and ident not in (*excluded, *state.down) and fits:
+            number = int(ident[1:].partition(".")[0])
+            rows.append((one.load >= FULL, -score, one.load, one.used, number, ident))
+    return [row[-1] for row in sorted(rows)]
+
+
+def named_in(text: str, workers: dict[str, Worker]) -> list[str]:
+    """Return the capabilities that a text names: all where one worker has them all, else the first.
+
+    A name counts as whole words; blanks and hyphens may stand for `_`.
+    """
+    words, every = _words(text), {name for one in workers.values() for name in one.caps}
+    places = sorted((words.find(_words(name)), -len(name), name) for name in every)
+    matches = [name for place, _, name in places if place >= 0]
+    return matches if any({*matches} <= {*one.caps} for one in workers.values()) else matches[:1]
+
+
+def _words(text: str) -> str:
+    plain = "".join(one if one.isalnum() else " " for one in text.casefold())
+    return f" {' '.join(plain.split())} "
 
 
 def send(play: Play, message: Message, **more: Any) -> None:

@@ -9,8 +9,7 @@ from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refused, Usage
 from council.kernel.record import Any
 from council.kernel.times import datetime, timedelta
-from council.tasks.model import Context, Event
-from council.tasks.selection import SILENT
+from council.tasks.model import SILENT, Context, Event
 from council.tasks.wire.model import Message
 
 CYCLE = timedelta(minutes=1)  # in which one liveness message counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from council.agents.registry import Worker
 from council.kernel.record import Any, Record
+from council.kernel.times import timedelta
 from council.runs.work import Runs
 
 Event = dict[str, Any]
@@ -11,6 +12,8 @@ NEW, RUNNING, DONE, FAILED, CANCELLED = "NRDFX"
 OPEN = (NEW, RUNNING)
 BUDGETS = {"simple": 100, "medium": 500, "complex": 2000}
 MOST_LINES = 200
+FULL = 100  # a load in percent at which a worker is busy
+SILENT = timedelta(minutes=3)  # after which a worker that sent a liveness message is gone
 LAST_MESSAGE, LAST_TASK = 9_900, 999  # of a context; open tasks may use up to M9950
 SYNTHESIS = "synthesis"  # the run of an orchestrator that makes one answer of several results
 

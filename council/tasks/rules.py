@@ -7,7 +7,6 @@ from council.kernel.times import datetime, timedelta
 from council.kernel.words import load
 from council.runs import work as runs
 from council.runs.work import Try, Work
-from council.tasks import course
 from council.tasks.decisions import Play, again, fail, others, reply, to_worker
 from council.tasks.evolution import EVENTS, evolve
 from council.tasks.model import (
@@ -15,13 +14,13 @@ from council.tasks.model import (
     FAILED,
     LAST_MESSAGE,
     OPEN,
+    SILENT,
     SYNTHESIS,
     Context,
     Event,
     Hop,
     Task,
 )
-from council.tasks.selection import SILENT
 from council.tasks.wire import data, tables
 
 __all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]
@@ -94,7 +93,7 @@ def _others(state: Context, hop: Hop) -> list[str]:
 def _follow(play: Play, hop: Hop) -> None:
     """Do what follows on the code of a failure: retry, fall back, raise the budget, or give up."""
     state, code, task = play.state, hop.failure, play.state.tasks[hop.task]
-    rule, rest = course.follows(code), _others(state, hop)
+    rule, rest = tables.described("!", code, ""), _others(state, hop)  # PR-580
     if (source := state.hops.get(str(hop.source))) and source.state in OPEN:
         text = f"desc={tables.meanings('V5')[code]};id={hop.worker}"
         message = to_worker(state, source, "E", text, code=code)

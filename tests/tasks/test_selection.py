@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from council.agents.registry import Worker
-from council.tasks.selection import named_in, select
+from council.tasks.decisions import named_in, others
+from council.tasks.model import Context, Rules
 from tests.vectors.rows import of
 
 
@@ -23,7 +24,8 @@ def test_the_order_of_workers(row: dict[str, Any]) -> None:
         )
         for one in given["workers"]
     }
-    assert select(given["required"], workers, given["threshold"], []) == row["expect"]
+    state = Context(workers=workers, rules=Rules(threshold=given["threshold"]))
+    assert others(state, given["required"], []) == row["expect"]
 
 
 WORKERS = {
@@ -46,7 +48,8 @@ CHOICES: list[tuple[list[str], float, list[str], list[str]]] = [
 def test_busy_ones_are_last_and_routers_do_no_work(
     required: list[str], threshold: float, without: list[str], order: list[str]
 ) -> None:
-    assert select(required, WORKERS, threshold, without) == order
+    state = Context(workers=WORKERS, rules=Rules(threshold=threshold))
+    assert others(state, required, without) == order
 
 
 NAMED = [

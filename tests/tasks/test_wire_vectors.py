@@ -150,4 +150,4 @@ def test_five_transitions_are_allowed() -> None:
 
 @pytest.mark.parametrize("row", of("rules", "retry"))
 def test_what_follows_on_a_code(row: dict[str, Any]) -> None:
-    assert course.follows(row["input"]) == row["expect"]
+    assert tables.described("!", row["input"], "") == row["expect"]
