@@ -26,6 +26,7 @@ from council.rooms.model import Delivery, Event, Member, Message, Room, Tie, Tur
 from council.runs import work as runs
 from council.runs.work import Try, Work
 
+new = Room
 REMINDER = "Discussion is idle. Please summarize and call discussion-complete."
 MOST_ENDED = 50
 _TYPES = "created said cycle dormant turned floor began ended missed mode joined left"
@@ -60,11 +61,6 @@ def is_dormant(empty: list[bool | None], joined: int) -> bool:
 
 
 # --- what events do ---
-
-
-def new() -> Room:
-    """Return a room that is not created yet."""
-    return Room()
 
 
 def evolve(state: Room, event: Event) -> None:

@@ -7,30 +7,16 @@ from council.kernel.times import datetime, timedelta
 from council.kernel.words import load
 from council.runs import work as runs
 from council.runs.work import Try, Work
+from council.tasks import model as m
 from council.tasks.decisions import Play, again, fail, others, reply, to_worker
 from council.tasks.evolution import EVENTS, evolve
-from council.tasks.model import (
-    DONE,
-    FAILED,
-    LAST_MESSAGE,
-    OPEN,
-    SILENT,
-    SYNTHESIS,
-    Context,
-    Event,
-    Hop,
-    Task,
-)
+from council.tasks.model import Context, Event, Hop, Task
 from council.tasks.wire import data, tables
 
 __all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]
+new = Context
 MOST_RETRIES = 2
 _FAILURES = {"timed-out": "E21", "quota": "E31", "context-full": "E17"}  # all others are E30
-
-
-def new() -> Context:
-    """Return a context that is not open yet."""
-    return Context()
 
 
 def due(state: Context, now: datetime) -> list[Event]:
@@ -43,7 +29,7 @@ def due(state: Context, now: datetime) -> list[Event]:
             fail(play, hop, *why)
             return play.events
     for hop in play.state.hops.values():
-        if hop.failure and hop.state not in OPEN:
+        if hop.failure and hop.state not in m.OPEN:
             _follow(play, hop)
             return play.events
     hops: dict[str, list[Hop]] = {}
@@ -52,13 +38,13 @@ def due(state: Context, now: datetime) -> list[Event]:
     for ident, task in play.state.tasks.items():
         if task.question and task.until <= times.text(now) and not task.is_late:
             return _late(play, ident, task, now)
-        end = _end(task, hops.get(ident, [])) if task.state in OPEN else None
-        if task.state in OPEN and state.count > LAST_MESSAGE + 50:
-            end = {"state": FAILED, "result": "", "code": "E99", "words": "too many messages"}
+        end = _end(task, hops.get(ident, [])) if task.state in m.OPEN else None
+        if task.state in m.OPEN and state.count > m.LAST_MESSAGE + 50:
+            end = {"state": m.FAILED, "result": "", "code": "E99", "words": "too many messages"}
         if end:
             play.add("task.ended", task=ident, **end)
             return play.events
-    is_done = state.tasks and all(one.state not in OPEN for one in state.tasks.values())
+    is_done = state.tasks and all(one.state not in m.OPEN for one in state.tasks.values())
     if is_done and not (_joining(state) and _until(state) > times.text(now)):
         play.add("context.closed", answer=answer(state))
     return play.events
@@ -94,7 +80,7 @@ def _follow(play: Play, hop: Hop) -> None:
     """Do what follows on the code of a failure: retry, fall back, raise the budget, or give up."""
     state, code, task = play.state, hop.failure, play.state.tasks[hop.task]
     rule, rest = tables.described("!", code, ""), _others(state, hop)  # PR-580
-    if (source := state.hops.get(str(hop.source))) and source.state in OPEN:
+    if (source := state.hops.get(str(hop.source))) and source.state in m.OPEN:
         text = f"desc={tables.meanings('V5')[code]};id={hop.worker}"
         message = to_worker(state, source, "E", text, code=code)
         play.add("task.told", message=message, hop=source.number, after=hop.number)
@@ -125,9 +111,9 @@ def _late(play: Play, ident: str, task: Task, now: datetime) -> list[Event]:
 
 def _end(task: Task, hops: list[Hop]) -> dict[str, str] | None:
     """Return how a task has ended, None while somebody has it in hand or is asked."""
-    if not hops or task.question or any(hop.state in OPEN or hop.failure for hop in hops):
+    if not hops or task.question or any(hop.state in m.OPEN or hop.failure for hop in hops):
         return None
-    successes = [one for one in hops if one.state == DONE]
+    successes = [one for one in hops if one.state == m.DONE]
     last, result = (successes or hops)[-1], "\n\n".join(one.result for one in successes)
     return {"state": last.state, "result": result, "code": last.code, "words": last.words}
 
@@ -138,7 +124,7 @@ def answer(state: Context) -> str:
     parts = []
     for task in state.tasks.values():
         text = task.result or texts["cancelled"]
-        if task.state == FAILED:
+        if task.state == m.FAILED:
             meaning = tables.meanings("V5", state.lang).get(task.code, "")
             text = f"{texts['failed'].format(why=meaning)}\n{task.words}".strip()
         parts.append(f"{data.fitted(task.text, 70)}\n{text}" if len(state.tasks) > 1 else text)
@@ -162,10 +148,10 @@ def _joining(state: Context) -> Work | None:
     """Return the run that makes one answer of several results, if an orchestrator has joined."""
     agent = next((one.agent_id for key, one in state.workers.items() if key[0] == "O"), "")
     results = [hop for hop in state.hops.values() if hop.result and not hop.source]
-    is_open = any(one.state in OPEN for one in state.tasks.values()) or state.closed_at
+    is_open = any(one.state in m.OPEN for one in state.tasks.values()) or state.closed_at
     if not agent or len(results) < 2 or is_open:
         return None
-    one = Work(agent=agent, task=SYNTHESIS, tour=state.count)
+    one = Work(agent=agent, task=m.SYNTHESIS, tour=state.count)
     return None if _try(state, one).gave_up else one
 
 
@@ -201,5 +187,5 @@ def wake(state: Context, by_hand: frozenset[str] = frozenset()) -> datetime | No
     moments += [one.until for one in state.tasks.values() if one.question and not one.is_late]
     busy = [one.worker for one in state.open_hops()]
     alive = [one.alive for key, one in state.workers.items() if key in busy and one.alive]
-    moments += [times.later(one, SILENT) for one in alive]
+    moments += [times.later(one, m.SILENT) for one in alive]
     return min((times.instant(one) for one in moments if one), default=None)
