@@ -1,13 +1,17 @@
-"""The commands of document 002 that act: `agent join` and `msg send`."""
+"""The commands of document 002: lines, and what acts (`agent join`, `msg send`)."""
 
 from __future__ import annotations
 
+import os
+import re
+
 from council.app import App
-from council.cli.printing import Said
-from council.cli.values import Given, pairs, text_of
-from council.kernel import times
+from council.cli.printing import Said, say
+from council.cli.values import Given, content, pairs, text_of
+from council.kernel import codec, times
 from council.kernel.errors import Usage
-from council.tasks import service
+from council.tasks.wire import building, conversion, signing, tables
+from council.tasks.wire.parsing import parse
 
 TIMED_OUT = 7
 _FAILED = {"E1": 3, "E2": TIMED_OUT}  # by what codes of V5 begin with; 6 for all others
@@ -17,6 +21,8 @@ def agent_join(app: App, given: Given) -> Said:
     """Give an agent a protocol id."""
     if not (who := given.who or given.as_):
         raise Usage("usage", "which agent joins?", "council agent join ID --caps web_search")
+    from council.tasks import service  # late: lines alone need none
+
     role, depth = given.role or "worker", given.max_depth or 4
     result = service.join(app, who.casefold(), role, given.caps, depth, given.group)
     text = f"{result['agent']} is {result['id']}: {', '.join(result['caps']) or 'no capabilities'}"
@@ -25,6 +31,8 @@ def agent_join(app: App, given: Given) -> Said:
 
 def msg_send(app: App, given: Given) -> Said:
     """Ask the orchestrator for something, or play one line by hand."""
+    from council.tasks import service  # late: as above
+
     if bool(given.user) is bool(given.line):
         what = "give a line, or a request with --user"
         raise Usage("usage", what, 'for example: council msg send --user "Find kettles"')
@@ -46,3 +54,55 @@ def msg_send(app: App, given: Given) -> Said:
     notes = [f"{previous} is full; it is #CTX:prev of {name}"] if previous else []
     text = result["answer"] or waits or f"{name}: sent to {', '.join(result['to'])}"
     return Said(data=result, text=text, notes=notes, code=code)
+
+
+def msg_parse(app: App, given: Given) -> Said:
+    """Say what a message means and what is wrong with it; from standard input one by one."""
+    text, replies = text_of(app, given.line, ""), list[Said]()
+    for one in re.split(r"\n+(?=\[|M)", text.strip("\n")) if given.line == "-" else [text]:
+        parsed = parse(one, given.version)
+        parsed = parsed.strict() if given.strict else parsed
+        data = parsed.shown() | ({"reply": building.reply(parsed)} if given.reply else {})
+        meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
+        errors = [{**one, "meaning": meanings[one["code"]]} for one in data["errors"]]
+        own = {k: v for k, v in parsed.fields.items() if isinstance(v, (str, int)) and v != ""}
+        said.more = {"errors": errors, "fields": own, "reply": data.get("reply", "")}
+        replies.append(said.copy(code=3 if errors else 0))
+    for done in replies[:-1]:
+        say(done, as_json=given.json)
+    return replies[-1].copy(code=max(done.code for done in replies))
+
+
+def msg_build(app: App, given: Given) -> Said:
+    """Write a message of its fields; what is left out is filled in."""
+    del app  # it needs no workspace
+    version, fields = given.version or "V5", pairs(given.fields, "FIELD")
+    message = building.build(fields, version, minimal=given.minimal)
+    return Said(data={"text": message}, text=message)
+
+
+def msg_convert(app: App, given: Given) -> Said:
+    """Write a message in another version, and say what is lost."""
+    path, how = given.sidecar, {"lossy": given.lossy, "structural": given.structural}
+    record = None
+    if path and os.path.exists(path):
+        record = conversion.Sidecar.from_json(codec.loads(content(path, 1 << 20), path), path)
+    done = conversion.convert(text_of(app, given.line, ""), given.to, **how, sidecar=record)
+    if path and done.sidecar and (record is None or record.version != given.to):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(codec.dumps(done.sidecar.to_json()) + "\n")
+    notes = [f"lost: {', '.join(done.losses)}"] * bool(done.losses)
+    return Said(data={"text": done.text, "losses": done.losses}, text=done.text, notes=notes)
+
+
+def msg_sign(app: App, given: Given) -> Said:
+    """Sign a V5 message, or verify its signature; the shared key is in a variable."""
+    name, text = given.key_env or "COUNCIL_AUTH_KEY", text_of(app, given.line, "")
+    if not (key := app.env.get(name, "")):
+        raise Usage("no-key", f"no key in {name}", "put the shared key there, or use --key-env")
+    if given.verify:
+        reason, used = signing.verify(text, key, ())
+        return Said(data={"valid": bool(used), "reason": reason}, text=reason, code=3 * (not used))
+    sid = re.fullmatch(r"S\d+", str(parse(text, "V5").fields.get("ctx")))
+    message = signing.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
+    return Said(data={"text": message}, text=message)
