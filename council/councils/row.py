@@ -54,9 +54,8 @@ class _Conversations(KindRow):
         return prompts.schema(state, one.agent, one.task)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
-        made = {"NAME": state.name, "PHASE": state.phase, "TOUR": str(one.tour)}
-        made |= {"ROUND": state.round().mark, "TRACE": state.conversation_id}
-        return {f"COUNCIL_{key}": value for key, value in made.items()}
+        own = {"COUNCIL_PHASE": state.phase, "COUNCIL_ROUND": state.round().mark}
+        return super().variables(state, one) | own
 
     def carrier(self, state: State, one: Work) -> dict[str, str]:
         return state.carrier

@@ -74,6 +74,7 @@ class State(Record):
 
     rev: int = 0
     mark: str = ""
+    name: str = IDENT
     messages: list[Message] = []
     calls: list[Call] = []
     traces: dict[str, int] = {}

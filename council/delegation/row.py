@@ -31,9 +31,6 @@ class _Calls(KindRow):
     def place(self, name: str) -> tuple[str, str]:
         return model.IDENT, ""
 
-    def ident(self, state: State) -> str:
-        return model.IDENT
-
     def time_limit(self, app: App, state: State, one: Work, usual: float) -> float:
         call = state.call(one.tour)
         left = (times.instant(call.timeout_at) - app.now).total_seconds()
@@ -53,7 +50,7 @@ class _Calls(KindRow):
         return app.told("prompts/{lang}/call.md", one.agent, state, values)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
-        return {"COUNCIL_TRACE": state.call(one.tour).trace_id, "COUNCIL_NAME": model.IDENT}
+        return {**super().variables(state, one), "COUNCIL_TRACE": state.call(one.tour).trace_id}
 
     def carrier(self, state: State, one: Work) -> dict[str, str]:
         return state.call(one.tour).carrier

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from council.kernel.errors import Invalid
 from council.kernel.record import Any
+from council.kernel.words import load
 from council.rooms.model import NO_REPLY, Member, Message
 
 LOOKED_AT, _GIST = 20, 600
@@ -12,12 +13,6 @@ _MARKUP = r"[\s*_`\"'>~]*"
 _PASS = rf"{_MARKUP}(?:NO_REPLY{_MARKUP}\.?{_MARKUP}(?:\([^()]*\)|\[[^\[\]]*\])?\.?{_MARKUP})+"
 _TOKEN = r"<\|[\w ]{1,40}\|>|</?s>|<(end_of_turn|eos)>"
 _THOUGHT = r"(?is)<(think|thinking|thought)>.*?(</\1>|\Z)"
-# What a guide must have a heading for, by words of either language (document 001, Creation).
-_PARTS = {
-    "topic": "topic topics subject sujet sujets thème",
-    "goals": "goal goals objective objectives objectif objectifs but buts",
-    "completion criteria": "completion criteria criterion critère critères done",
-}
 
 
 def is_pass(text: str) -> bool:
@@ -125,7 +120,8 @@ def check_guide(text: str) -> None:
     lines = [line.strip() for line in text.casefold().split("\n")]
     heads = [line.partition(":")[0] for line in lines if line[:1] in ("#", "*") or ":" in line]
     words = {word.strip("#*-_") for line in heads for word in line.split()[:6]}
-    missing = [part for part, names in _PARTS.items() if words.isdisjoint(names.split())]
+    parts = load("texts/guide.txt").items()
+    missing = [part for part, names in parts if words.isdisjoint(names.split())]
     if missing:
         hint = "write one each: ## Topic, ## Goals, ## Completion criteria"
         raise Invalid("guide", f"the guide has no heading for: {', '.join(missing)}", hint)

@@ -107,10 +107,6 @@ class _Rooms(KindRow):
         }
         return app.told(f"prompts/{state.lang}/room.md", one.agent, state, values)
 
-    def variables(self, state: Room, one: Work) -> dict[str, str]:
-        made = {"COUNCIL_NAME": state.name, "COUNCIL_TRACE": state.channel_id}
-        return {**made, "COUNCIL_PHASE": "ROOM", "COUNCIL_TOUR": str(one.tour)}
-
     def starts(self, state: Room, agent: AgentSettings) -> bool:
         """Agents of OpenClaw take their turns in its channel, once a hook has ended one there."""
         hooks = [one for one in state.ended_runs if f" {state.channel_id}." not in one]

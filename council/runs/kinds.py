@@ -64,7 +64,9 @@ class KindRow:
 
     def variables(self, state: Any, work: Work) -> dict[str, str]:
         """Return the COUNCIL_* variables of the run, without token, report and task id."""
-        return {}
+        made = {"NAME": state.name, "PHASE": work.task.upper(), "TOUR": str(work.tour)}
+        made["TRACE"] = self.ident(state)
+        return {f"COUNCIL_{key}": value for key, value in made.items()}
 
     def carrier(self, state: Any, work: Work) -> dict[str, str]:
         """Return the trace that the run belongs to (`tracing.py`); {} is one of the document's."""

@@ -82,10 +82,6 @@ class _Contexts(KindRow):
         hop = next(hop for hop in state.hops.values() if hop.asked == one.tour)
         return prompts.task(app, state, hop, by_hand)
 
-    def variables(self, state: Context, one: Work) -> dict[str, str]:
-        values = {"NAME": state.name, "PHASE": "TASK", "TOUR": str(one.tour), "TRACE": state.name}
-        return {f"COUNCIL_{name}": value for name, value in values.items()}
-
     def handed_in(
         self, app: App, state: Context, run: Run, output: Output, at: datetime
     ) -> list[Event]:

@@ -23,6 +23,7 @@ class Errand(Record):
 
     rev: int = 0
     mark: str = ""
+    name: str = "errand"
     agent: str = ""
     wish: str = ""
     until: str = ""
@@ -67,9 +68,6 @@ class Errands(KindRow):
 
     def place(self, name: str) -> tuple[str, str]:
         return f"errands/{name}", ""
-
-    def ident(self, state: Errand) -> str:
-        return "errand"
 
     def prompt(self, app: App, state: Errand, one: work.Work, by_hand: bool = False) -> str:
         return state.wish
