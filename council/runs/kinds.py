@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 class KindRow:
     """A kind of document whose agents are run; `councils/row.py` has the first one.
 
-    `place_in_report` is the key of the heartbeat's report that lists its documents; `module` has
-    the eight functions of the kind. `hooks` are the user's hooks by the type of event that fires
-    them.
+    `place_in_report` is the key of the heartbeat's report that lists its documents, which lie in
+    `folder` below `.council`; `module` has the eight functions of the kind. `hooks` are the user's
+    hooks by the type of event that fires them.
     """
 
     name: str
     place_in_report: str
+    folder: str = ""
     module: Any
     hooks: dict[str, str] = {"run.failed": "failed"}
 
@@ -48,7 +49,7 @@ class KindRow:
 
     def place(self, name: str) -> tuple[str, str]:
         """Return folder and page ("" for none) of that document, as paths from `.council` on."""
-        raise NotImplementedError
+        return f"{self.folder}/{name}", ""
 
     def ident(self, state: Any) -> str:
         """Return the id from which run ids are made."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class _Contexts(KindRow):
     """See `KindRow`, which says what each function returns."""
 
-    name, place_in_report = "context", "tasks"
+    name, place_in_report, folder = "context", "tasks", "contexts"
     hooks = {"task.asked": "waiting_for_person", "context.closed": "closed"}
     hooks |= {"run.failed": "failed"}
 
@@ -67,9 +67,6 @@ class _Contexts(KindRow):
         if os.path.isdir(closed):
             return Document(closed, None, self.module, now=app.fixed)
         return super().document(app, name)
-
-    def place(self, name: str) -> tuple[str, str]:
-        return f"contexts/{name}", ""
 
     def time_limit(self, app: App, state: Context, one: Work, usual: float) -> float:
         return min(usual, state.rules.reply_timeout)

@@ -25,7 +25,7 @@ OPEN, MS = 2, timedelta(milliseconds=1)  # conversations at once
 class _Trials(KindRow):
     """See `KindRow`. A trial is open until its report is there; it stays where it is."""
 
-    name, place_in_report, module = "trial", "trials", model
+    name, place_in_report, folder, module = "trial", "trials", "trials", model
 
     def names(self, app: App) -> list[str]:
         names = sorted(files.names(f"{app.state_folder}/trials"))
@@ -33,9 +33,6 @@ class _Trials(KindRow):
 
     def knows(self, app: App, which: str) -> bool:
         return ids.is_name(which) and os.path.isdir(f"{app.state_folder}/trials/{which}")
-
-    def place(self, name: str) -> tuple[str, str]:
-        return f"trials/{name}", ""
 
     def prompt(self, app: App, state: State, one: Work, by_hand: bool = False) -> str:
         of, facts = _asked(state, one.tour)

@@ -61,13 +61,10 @@ KIND = SimpleNamespace(
 class Errands(KindRow):
     """The row of the table."""
 
-    name, place_in_report, module = "errand", "errands", KIND
+    name, place_in_report, folder, module = "errand", "errands", "errands", KIND
 
     def names(self, app: App) -> list[str]:
         return sorted(files.names(f"{app.state_folder}/errands"))
-
-    def place(self, name: str) -> tuple[str, str]:
-        return f"errands/{name}", ""
 
     def prompt(self, app: App, state: Errand, one: work.Work, by_hand: bool = False) -> str:
         return state.wish
