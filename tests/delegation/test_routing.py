@@ -43,14 +43,9 @@ def test_the_most_specific_rule_wins(facts, agent, rule, tier):
 
 def test_the_way_to_a_route_names_every_tier_and_missing_agents():
     made = routing.route(RULES, {"channel": ["attic"]}, AGENTS)
-    seen = [(one["tier"], one["outcome"]) for one in made["fallbackPath"]]
-    assert seen == [
-        ("peer", "no-match"),
-        ("channel", "no-such-agent"),
-        ("account", "no-match"),
-        ("mode", "no-match"),
-        ("default", "chosen"),
-    ]
+    seen = [f"{one['tier']} {one['outcome']}" for one in made["fallbackPath"]]
+    middle = ["channel no-such-agent", "account no-match", "mode no-match"]
+    assert seen == ["peer no-match", *middle, "default chosen"]
 
 
 def test_of_equal_rules_the_first_wins_with_a_warning():

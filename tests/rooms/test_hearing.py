@@ -17,6 +17,10 @@ MEMBERS = {
 }
 
 
+TEXTS = [{"type": "text", "text": "Two"}, {"type": "text", "text": " parts."}]
+PARTS = [TEXTS[0], {"type": "tool_use", "text": "no"}, TEXTS[1], "odd"]
+
+
 @pytest.mark.parametrize(
     ("printed", "said"),
     [
@@ -54,22 +58,7 @@ def test_what_an_agent_says(printed: str, said: str) -> None:
         ([], ""),
         ([{"role": "user", "content": "Hi."}], ""),
         ([{"role": "assistant", "content": "One."}, {"role": "tool", "content": "x"}], "One."),
-        (
-            {
-                "messages": [
-                    {
-                        "role": "assistant",
-                        "content": [
-                            {"type": "text", "text": "Two"},
-                            {"type": "tool_use", "text": "no"},
-                            {"type": "text", "text": " parts."},
-                            "odd",
-                        ],
-                    }
-                ]
-            },
-            "Two parts.",
-        ),
+        ({"messages": [{"role": "assistant", "content": PARTS}]}, "Two parts."),
         ([{"role": "assistant", "content": None}], ""),
     ],
 )

@@ -15,15 +15,11 @@ from tests.vectors.rows import of
 @pytest.mark.parametrize("row", of("rules", "select-worker"))
 def test_the_order_of_workers(row: dict[str, Any]) -> None:
     given = row["input"]
-    workers = {
-        one["id"]: Worker(
-            agent_id=one["id"].lower(),
-            caps=one["caps"],
-            load=one["load"],
-            used="" if one["last_used"] is None else f"{one['last_used']:09}",
-        )
-        for one in given["workers"]
-    }
+    workers = {}
+    for one in given["workers"]:
+        used = "" if one["last_used"] is None else f"{one['last_used']:09}"
+        fields = {name: one[name] for name in ("caps", "load")}
+        workers[one["id"]] = Worker(agent_id=one["id"].lower(), used=used, **fields)
     state = Context(workers=workers, rules=Rules(threshold=given["threshold"]))
     assert others(state, given["required"], []) == row["expect"]
 

@@ -89,15 +89,11 @@ def test_a_refused_conversion_says_for_what(row: dict[str, Any]) -> None:
 
 def state_of(given: dict[str, Any]) -> Context:
     """Return a context as the vector's sequence finds it."""
-    workers = {
-        name: Worker(
-            agent_id=name,
-            caps=one.get("caps", []),
-            max_depth=one.get("max_depth", 4),
-            load=100 * (name in given.get("busy", [])),
-        )
-        for name, one in given["agents"].items()
-    }
+    workers = {}
+    for name, one in given["agents"].items():
+        load = 100 * (name in given.get("busy", []))
+        depth, caps = one.get("max_depth", 4), one.get("caps", [])
+        workers[name] = Worker(agent_id=name, caps=caps, max_depth=depth, load=load)
     fields, keys = (dict.fromkeys(given.get(name, []), "x") for name in ("fields", "ctx_keys"))
     return Context(workers=workers, down=given.get("down", []), fields=fields, keys=keys)
 
@@ -130,9 +126,8 @@ def test_a_sequence(row: dict[str, Any]) -> None:
         if not code:
             hear(state, message)
         for source, target in (("V5", "V4"), ("V4", "V3"), ("V3", "V2")):
-            code = (
-                tables.mapped(code, source, target)[0] if row["version"] < source and code else code
-            )
+            if row["version"] < source and code:
+                code = tables.mapped(code, source, target)[0]
         found.append(code or None)
     assert found == row["parsed"]["expect"]
 
