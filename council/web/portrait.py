@@ -170,4 +170,4 @@ def _begin(text: str) -> str:
     lines = [line.strip(" *_>#-") for line in text.split("\n") if line.strip() and line[0] != "#"]
     first = lines[0] if lines else ""
     head = first.partition(". ")[0]
-    return cut(head if len(head) > 20 else first, 180)
+    return cut((head if len(head) > 20 else first).replace("**", ""), 180)

@@ -164,6 +164,7 @@ def test_sealed_answers_are_on_no_page(served, browser, paths) -> None:
 
 
 def test_the_decision_comes_first_and_people_are_asked_first(served, browser) -> None:
+    assert "I agree" not in browser.get("/councils/plain").text  # with what, while all is sealed?
     text = browser.get("/councils/over").text
     assert -1 < text.index("No decision") < text.index("Where each one ended")
     assert text.index("Where each one ended") < text.index("Transcript") and "Steer" not in text
