@@ -72,19 +72,6 @@ def letters(rows: list[dict[str, Any]]) -> str:
     return "\n".join(line.format(**row, fate="seen" if row["seen"] else "unread") for row in rows)
 
 
-def explain(app: App, given: Given) -> Said:
-    """Say which agent an inbound goes to, and why."""
-    made = service.route(app, given.facts.replace(",", " ").split())
-    return Said(data=made, notes=made["faults"], reply="route")
-
-
-def check(app: App, given: Given) -> Said:
-    """Say what in the rules for routes may not be meant."""
-    made = service.route(app, [], check=True)
-    is_bad = not made["ok"] or (given.strict and made["warnings"])
-    return Said(data=made, notes=made["faults"], code=3 if is_bad else 0, reply="route_check")
-
-
 def artifact_publish(app: App, given: Given) -> Said:
     """Keep the content of a file under its digest."""
     from mimetypes import guess_type  # late: only here

@@ -34,7 +34,10 @@ def fire(app: App, change: Change, row: KindRow | None) -> None:
 
     row = row or app.kinds[0]
     ident, events = row.ident(state), change.events
-    found = named(events, state) if isinstance(state, State) else _of_types(events, row)
+    if isinstance(state, State):
+        found = [*named(events, state)]
+    else:
+        found = [(row.hooks[e["type"]], e) for e in events if e["type"] in row.hooks]
     for at, (name, event) in enumerate(found):
         shown = {
             **{"eventId": f"{ident}:{state.rev}.{at}", "hook": name, "traceId": ident},
@@ -45,12 +48,6 @@ def fire(app: App, change: Change, row: KindRow | None) -> None:
         short = {k: ids.cut(v, 2000) if isinstance(v, str) else v for k, v in shown.items()}
         if commands.get(name):
             _start(app, commands[name], codec.dumps(short))
-
-
-def _of_types(events: list[Event], row: KindRow) -> Iterator[tuple[str, Event]]:
-    for event in events:
-        if event["type"] in row.hooks:
-            yield row.hooks[event["type"]], event
 
 
 def named(events: list[Event], state: State) -> Iterator[tuple[str, Event]]:
