@@ -93,9 +93,7 @@ def question(heard: Heard, form: Form) -> str:
     texts, parts = _texts(form), [fault.part for fault in heard.faults]
     if "answer" in parts:
         parts = [*_WHOLE[form.kind], *(f"stance:{peer}" for peer in form.needs)]
-    said = {
-        texts[f"name.{part}"]: getattr(heard, part, "") for part in _ORDER if part != "blockers"
-    }
+    said = {texts[f"name.{p}"]: getattr(heard, p, "") for p in _ORDER if p != "blockers"}
     said |= {f"@{peer}": stance.word for peer, stance in heard.stances.items()}
     told = [f"{name} {' '.join(str(given).split())[:160]}" for name, given in said.items() if given]
     lines = [texts["intro"], *([texts["understood"].format(parts=", ".join(told))] if told else [])]

@@ -92,8 +92,11 @@ def respond(
         return [{"type": "asked", "question": question or ", ".join(codes), **body}]
     if own and again:
         one, other = "".join(own.text.split()), "".join(text.split())
-        if not other.startswith(one):
-            body["text"] = own.text if one.startswith(other) else f"{own.text.rstrip()}\n\n{text}"
+        if one.startswith(other):
+            body["text"] = own.text
+        elif not other.startswith(one):
+            body["text"] = f"{own.text.rstrip()}\n\n{text}"
+            body["completes"] = [fault.part for fault in own.heard.faults]
     options = list(state.options)
     if now.phase == DELIBERATE and not now.parallel:
         held_after(heard, "", options, False, agent)

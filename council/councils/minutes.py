@@ -9,7 +9,7 @@ from __future__ import annotations
 from council.councils import page as pages
 from council.councils import sight, views, words
 from council.councils.model import Entry, Side, State
-from council.councils.verdict import same
+from council.councils.verdict import departs
 from council.kernel import page, times
 from council.kernel.record import Any
 
@@ -102,7 +102,7 @@ class _Minutes:
             "title": page.one_line(self.title()), "duration": duration, "verdict": self.verdict,
             f"end-{self.end}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
-            "other": won.letter and advice and same(advice, tally.decision) is None,
+            "other": won.letter and advice and departs(advice, tally),
             "because": self.told or reasons, "dissent": self.came["dissent"],
             "blockers": [one for one in state.blockers if one.open],
             "questions": sight.unanswered(state), "options": tally.options,

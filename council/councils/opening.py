@@ -109,8 +109,7 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
         "order": "rotate", "timeout": settings.phase_timeout, "backoff": settings.retry_backoff,
         "coordinator": settings.coordinator or next(iter(found)), "max_rounds": talk.max_rounds,
         "threshold": talk.threshold or None, "confidence_floor": talk.confidence_floor,
-        "blind": opening.procedure == "council",
-        "context_limit": settings.context_limit,
+        "blind": opening.procedure == "council", "context_limit": settings.context_limit,
     }  # fmt: skip
     for key in ("max_runs", "max_tokens", "max_usd"):
         usual[key] = getattr(settings.limits, f"{key}_per_council")

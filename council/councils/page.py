@@ -11,16 +11,7 @@ from itertools import groupby
 
 from council.councils import model, sight, words
 from council.councils.evolution import owing
-from council.councils.model import (
-    DELIBERATE,
-    RESPONDED,
-    VOTE,
-    WAITING,
-    Blocker,
-    Entry,
-    Participant,
-    State,
-)
+from council.councils.model import Blocker, Entry, Participant, State
 from council.councils.verdict import held_after
 from council.kernel import ids
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
@@ -137,14 +128,14 @@ class _Page:
         """Return the sections of all rounds; rounds of one phase in a row share theirs."""
         made: list[str] = []
         options = self.options()
-        alone = (DELIBERATE, VOTE)
+        alone = (model.DELIBERATE, model.VOTE)
         for (phase, tour), rounds in groupby(
             self.state.rounds, lambda one: (one.phase, one.tour if one.phase in alone else 0)
         ):
-            if phase in (VOTE, model.SYNTHESIZE):
+            if phase in (model.VOTE, model.SYNTHESIZE):
                 made, options = made + options, []
             ballot = f"## {self.t['vote']}\n\n{self.t['vote.hint']}"
-            titles = {VOTE: ballot, DELIBERATE: f"## {self.t['deliberation']} {tour}"}
+            titles = {model.VOTE: ballot, model.DELIBERATE: f"## {self.t['deliberation']} {tour}"}
             made.append(titles.get(phase, f"## {self.t['responses']} {phase}"))
             own: dict[str, list[str]] = {}
             for one in rounds:
@@ -196,10 +187,12 @@ class _Page:
     def entry(self, entry: Entry) -> list[str]:
         if self.state.is_sealed(entry):
             return [self.t["sealed"]]
-        made = [
-            self.tour_line(entry) + self.note(entry),
-            *quoted("entry", entry.id, shown(entry.text, 4)),
-        ]
+        made = [self.tour_line(entry) + self.note(entry)]
+        made += quoted("entry", entry.id, shown(entry.text, 4))
+        if entry.completes:
+            names = words.load(f"texts/question-{self.state.lang}.txt")
+            named = [names.get(f"name.{o}", o.replace("stance:", "@")) for o in entry.completes]
+            made.append(cut(self.t["completes"].format(", ".join(named)), WIDTH))
         for quote in [one for one in entry.heard.quotations if not one.found]:
             text = cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
             by = f" ({self.name(quote.of)})" if quote.of else ""
@@ -221,7 +214,7 @@ class _Page:
             sure = t["confidence"].format(heard.confidence) if heard.confidence else ""
             stances = [t[s.word].format(self.name(a)) for a, s in heard.stances.items()]
             parts += [", ".join(filter(None, (moves, sure))), ", ".join(stances)]
-        elif entry.status not in (RESPONDED, WAITING):
+        elif entry.status not in (model.RESPONDED, model.WAITING):
             parts.append(entry.status)
         parts.append(t["edited"] if entry.origin == "edited" else "")
         return cut(f"Tour {entry.tour}: {'; '.join(filter(None, parts))}", WIDTH)
@@ -242,6 +235,7 @@ def block(state: State) -> dict[str, Any]:
     rounds = ("tour", "phase", "started_at", "ended_at", "reason", "absent", "parallel", "blind")
     said = ("id", "agent", "phase", "tour", "at", "status", "origin")
     steered = ("paused_at", "stop", "ended_at", "closed_reason", "signed")
+    visible = [one for one in state.entries if not state.is_sealed(one)]
 
     def own(*names: str) -> dict[str, Any]:
         return {camel(name): getattr(state, name) for name in names}
@@ -258,9 +252,5 @@ def block(state: State) -> dict[str, Any]:
         "participants": {agent: one.row(people) for agent, one in state.participants.items()},
         "convergence": {**sight.convergence(state), "blockingIssues": blocking},
         "rounds": [one.row(rounds, ("asked",)) for one in state.rounds],
-        "entries": [
-            one.row(said, ("text", "parts", "heard"))
-            for one in state.entries
-            if not state.is_sealed(one)
-        ],
+        "entries": [one.row(said, ("text", "parts", "heard", "completes")) for one in visible],
     }

@@ -213,21 +213,19 @@ class _Edits:
         is_open = now.ended_at is None and self.now.ended_at is None
         return is_open and one.tour == now.tour and one.kind != "guidance" and not one.late
 
-    def decide(
-        self, ident: str, text: str, status: str, amend: bool = False, tour: int = 0
-    ) -> None:  # fmt: skip
+    def decide(self, who: str, text: str, status: str, amend: bool = False, tour: int = 0) -> None:
         """Answer a round, or that of the base, as a command would; what is refused is a draft."""
         status = "" if status == RESPONDED else status  # then the text may say another
-        said = hearing.heard(self.now, ident, text, hearing.Stated(status=status))
+        said = hearing.heard(self.now, who, text, hearing.Stated(status=status))
         how: dict[str, Any] = {"origin": "edited", "question": said.question, "amend": amend}
         marks = {one.tour: one.mark for one in self.base.rounds}
         how |= {"at": self.at, "status": status, "round_mark": marks[tour or self.base.tour]}
         try:
-            events = decisions.respond(self.now, ident, said.text, said.heard, **how)
+            events = decisions.respond(self.now, who, said.text, said.heard, **how)
         except Refusal as refusal:
-            self.refuse(f"{ident}: {refusal.message}")
-            events = [{"type": "draft.set", "agent": ident, "text": text}]
-            if amend or same(self.now.drafts.get(ident, ""), text):
+            self.refuse(f"{who}: {refusal.message}")
+            events = [{"type": "draft.set", "agent": who, "text": text}]
+            if amend or same(self.now.drafts.get(who, ""), text):
                 return
         for event in events:
             self.take(event.pop("type"), **event)

@@ -25,7 +25,11 @@ FIELDS = {
     "status": "status",
 }  # fmt: skip
 _SECTIONS = ("title", "metadata", "brief", "participants", "options", "convergence", "next")
-_VALUES = ("quotation", "again")  # what such a line says need not be known of the state
+_VALUES = (
+    "quotation",
+    "again",
+    "completes",
+)  # what such a line says need not be known of the state
 _BOTH = [pages.texts("en"), pages.texts("fr")]
 _PATHS = {**FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
 _PATHS |= {key: key for key in ("rate", "converged", "condition", "actions")}
@@ -84,15 +88,13 @@ class Page:
                 rest = self._unmarked(piece, self._items(piece), is_marked)
                 own = {letters(item(line) or line) for line in piece.lines}
                 self.sealed |= {piece.who} if own & _SEALED else set()
-                self.outside |= own | {
-                    letters(part) for part in "\n".join(piece.lines).split("\n\n")
-                }
+                paragraphs = "\n".join(piece.lines).split("\n\n")
+                self.outside |= own | set(map(letters, paragraphs))
                 said = reading.typed(rest, self._ours, starts)
                 if said and piece.section == "brief" and "brief" not in self.lines:
                     self.lines["brief"] = said
-                elif said and (
-                    tour := _lacking(state if base else None, piece)
-                ):  # its status was set before
+                elif said and (tour := _lacking(state if base else None, piece)):
+                    # Its status was set before.
                     self.entries.append(piece.copy(name=f"{tour}-{piece.who}", lines=[said]))
                 elif said:
                     self.typed.append((piece.who, said))
@@ -194,9 +196,8 @@ def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
     """Return our headings and those of participants, for `parse`."""
     known, people = dict[str, str](), dict[str, str]()
     for t in _BOTH:
-        known |= {folded(t[key]): key for key in (*_SECTIONS, "notes")} | {
-            folded(t["vote"]): "vote "
-        }
+        known |= {folded(t[key]): key for key in (*_SECTIONS, "notes")}
+        known[folded(t["vote"])] = "vote "
         for phase in {phase for phases in model.PHASES.values() for phase in phases}:
             known[folded(f"{t['responses']} {phase}")] = f"phase {phase}"
         for tour in range(1, state.tour + 1 if state else 0):

@@ -177,8 +177,7 @@ class _Told:
             "questions": list(sight.open_questions(state, agent)), "too_much": agent in loud,
             "dominating": [one for one in loud if one != agent and goes_on],
             "more_rounds": goes_on, "given": config.options, "advocate": me.advocate,
-            "options": [one.copy(text=cut(self.text(one.text), 400))
-                        for one in options],
+            "options": [one.copy(text=cut(self.text(one.text), 400)) for one in options],
             "letters": [*(one.letter for one in options), "new"],
             "everyone": [one for one in self.names if any(e.agent == one for e in self.entries)],
             "question": self.text(now.asked.get(agent, "")),
@@ -209,8 +208,7 @@ class _Told:
             "b": code, "limit": limit, "brief": brief, "private": private, "notes": notes,
             "cut": short != texts, "entries": entries,
             "guided": guided, "artifacts": sorted(filter(is_id, named)),
-            "blockers": [one.copy(text=cut(self.text(one.text), 80))
-                         for one in sight.blockers(state)],
+            "blockers": [b.copy(text=cut(self.text(b.text), 80)) for b in sight.blockers(state)],
         }  # fmt: skip
 
     def ident(self, one: Entry) -> str:

@@ -226,10 +226,8 @@ def begun(state: State, phase: str, at: str) -> Event:
     number = sum(one.phase == phase for one in state.rounds) + 1
     blind = phase == VOTE or (config.blind and tour == 1)
     how = config.order if phase == DELIBERATE and not blind else "parallel"
-    last, seed = (
-        state.rounds[-1].order[-1] if number > 1 else "",
-        f"{state.conversation_id} {number}",
-    )
+    last = state.rounds[-1].order[-1] if number > 1 else ""
+    seed = f"{state.conversation_id} {number}"
     order = m.order_of(list(state.participants), how, number, seed, last)
     made: Event = {"type": "round.begun", "tour": tour, "phase": phase, "at": at, "blind": blind}
     made["order"] = [agent for agent in order if agent in staying(state)]

@@ -229,16 +229,13 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     if app.env.get("COUNCIL_TOKEN"):
         _origin(app, state, agent)  # a run sees what its own agent may see
     may, seen = agent in rules.asked(state), sight.visible(state, agent)
+    others = [entry for entry in seen if entry.agent != agent and entry.kind != "guidance"]
     task = ("question" if agent in now.asked else model.kind_of(state.phase)) if may else ""
     return {
         **{**place(state), "agent": agent, "task": task, "status": one.status if one else ""},
         **{"mayAnswer": may, "blind": now.blind, "round": now.mark},
         **{**fields(state, "topic brief"), "deadline": state.timeout_at},
-        "contributions": [
-            fields(entry, "id agent phase tour text")
-            for entry in seen
-            if entry.agent != agent and entry.kind != "guidance"
-        ],
+        "contributions": [fields(entry, "id agent phase tour text") for entry in others],
         "prompt": prompts.prompt_of(app, state, agent, form or task, None) + app.news(agent),
     }
 

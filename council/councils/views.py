@@ -115,15 +115,14 @@ def decision(state: State) -> dict[str, Any]:
     """Return the decision and what goes with it, as `ask --json` prints it (product.md 5)."""
     tally = sight.tally(state)
     advice = "".join(map(_advice, _said(state, "synthesis")[-1:]))
+    absent = {a: why.to_json() for one in state.talks() for a, why in one.absent.items()}
     return {
         "outcome": outcome(state, tally),
         "decision": advice if state.procedure == "council" else "\n".join(tally.decision),
         "recommendation": advice,
         "dissent": _dissent(state, tally),
         "blockers": [{"agent": b.agent, "text": b.text} for b in sight.blockers(state)],
-        "absent": {
-            agent: why.to_json() for one in state.talks() for agent, why in one.absent.items()
-        },
+        "absent": absent,
     }
 
 

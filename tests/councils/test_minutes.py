@@ -157,14 +157,23 @@ def test_a_deliberation_says_who_approves_why_and_who_does_not() -> None:
     [
         *[("Tiles.", False), ("TILES", False), ("Tiles: order them in May.", False)],
         *[("Tin.", True), ("Do not take tiles.", True), ("Tiles, but only in May.", True)],
+        *[("The roof gets tiles.", None), ("Order tiles in May, not in June.", None)],
     ],
 )
-def test_a_synthesis_that_recommends_otherwise_is_said_to(advice: str, differs: bool) -> None:
-    play = deliberated(SOFT)
-    play.says("a", f"## Recommendation\n{advice}", heard=Heard(recommendation=advice))
-    _, body = written(ended(play, ""))
-    assert ("something other" in part(body, "Decision")) is differs
-    assert part(body, "Decision").startswith("> Tiles.\n\nThe text of the winning option")
+def test_a_synthesis_that_recommends_otherwise_is_said_to(
+    advice: str, differs: bool | None
+) -> None:
+    """Where all hold one position, other words (`None`) are no reason to say it."""
+    for votes in (
+        SOFT,
+        {who: ("Tiles.", {p: "agree" for p in "abc" if p != who}) for who in "abc"},
+    ):
+        play = deliberated(votes)
+        play.says("a", f"## Recommendation\n{advice}", heard=Heard(recommendation=advice))
+        _, body = written(ended(play, ""))
+        is_told = "something other" in part(body, "Decision")
+        assert is_told is (votes is SOFT if differs is None else differs)
+        assert part(body, "Decision").startswith("> Tiles.\n\nThe text of the winning option")
 
 
 def test_nothing_is_decided_without_a_winner() -> None:
