@@ -25,8 +25,7 @@ def agent_join(app: App, given: Given) -> Said:
 
     role, depth = given.role or "worker", given.max_depth or 4
     result = service.join(app, who.casefold(), role, given.caps, depth, given.group)
-    text = f"{result['agent']} is {result['id']}: {', '.join(result['caps']) or 'no capabilities'}"
-    return Said(data=result, text=text)
+    return Said(data=result, reply="agent_join")
 
 
 def msg_send(app: App, given: Given) -> Said:
@@ -48,12 +47,9 @@ def msg_send(app: App, given: Given) -> Said:
         is_failed = result["done"] and result["verdict"]
         code = 0 if result["done"] or result["asked"] else TIMED_OUT
         code = _FAILED.get(result["verdict"][:2], 6) if is_failed else code
-    name, asked = result["context"], result["asked"]
-    waits = f'{"; ".join(asked)}\n  answer: council say "…" --to {name}' if asked else ""
     previous = result.get("previous")  # of a request
-    notes = [f"{previous} is full; it is #CTX:prev of {name}"] if previous else []
-    text = result["answer"] or waits or f"{name}: sent to {', '.join(result['to'])}"
-    return Said(data=result, text=text, notes=notes, code=code)
+    notes = [f"{previous} is full; it is #CTX:prev of {result['context']}"] if previous else []
+    return Said(data=result, notes=notes, code=code, reply="msg_send")
 
 
 def msg_parse(app: App, given: Given) -> Said:
