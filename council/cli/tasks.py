@@ -1,4 +1,4 @@
-"""The commands of document 002: lines, and what acts (`agent join`, `msg send`)."""
+"""The commands of document 002: lines, and `msg send`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,9 @@ TIMED_OUT = 7
 _FAILED = {"E1": 3, "E2": TIMED_OUT}  # by what codes of V5 begin with; 6 for all others
 
 
-def agent_join(app: App, given: Given) -> Said:
-    """Give an agent a protocol id."""
-    if not (who := given.who or given.as_):
-        raise Usage("usage", "which agent joins?", "council agent join ID --caps web_search")
-    from council.tasks import service  # late: lines alone need none
-
-    role, depth = given.role or "worker", given.max_depth or 4
-    result = service.join(app, who.casefold(), role, given.caps, depth, given.group)
-    return Said(data=result, reply="agent_join")
-
-
 def msg_send(app: App, given: Given) -> Said:
     """Ask the orchestrator for something, or play one line by hand."""
-    from council.tasks import service  # late: as above
+    from council.tasks import service  # late: lines alone need none
 
     if bool(given.user) is bool(given.line):
         what = "give a line, or a request with --user"

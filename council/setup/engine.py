@@ -12,25 +12,17 @@ if TYPE_CHECKING:
     from council.app import App
 
 
-def engine_init(app: App, url: str) -> dict[str, Any]:
-    """Make a database the engine of this workspace, and give it all that is here.
+def engine_join(app: App, url: str, begins: str = "") -> dict[str, Any]:
+    """Let this workspace take part in the council of a database, or begin one with all its own.
 
     Returns:
         `server` (without secrets), `machine` (its number), `begins`.
 
     Raises:
-        Conflict: There is a council in it (`wrong-engine`), or the workspace has an engine.
+        NotFound: There is no council in it to join (`no-engine`).
+        Conflict: There is one already (`wrong-engine`), or the workspace has documents that the
+            database does not know (`engine-parted`), or an engine.
         Away: It cannot be reached.
-    """
-    return engine_join(app, url, begins=True)
-
-
-def engine_join(app: App, url: str, begins: bool = False) -> dict[str, Any]:
-    """Let this workspace take part in the council of a database; returns what `init` does.
-
-    Raises:
-        NotFound: There is no council in it (`no-engine`).
-        Conflict: The workspace has documents that the database does not know (`engine-parted`).
     """
     if os.environ.get("COUNCIL_TOKEN"):
         raise Refused("in-run", "a run cannot change the engine", "print your answer instead")
@@ -38,8 +30,8 @@ def engine_join(app: App, url: str, begins: bool = False) -> dict[str, Any]:
         raise Usage("usage", "no URL", "write it like postgresql://USER@HOST/DATABASE")
     if shared.facts(app.state_folder).get("ready"):
         raise Conflict("engine-there", "this workspace has an engine", "council engine status")
-    engine = shared.driver().join(app.state_folder, url, begins, shared.FOLDERS)
-    return {"server": engine.server.name, "machine": engine.machine, "begins": begins}
+    engine = shared.driver().join(app.state_folder, url, bool(begins), shared.FOLDERS)
+    return {"server": engine.server.name, "machine": engine.machine, "begins": bool(begins)}
 
 
 def engine_status(app: App) -> dict[str, Any]:

@@ -36,10 +36,15 @@ def rules_of(app: App) -> Rules:
     return Rules.from_json(rows, "tasks")
 
 
-def join(app: App, agent: str, role: str, caps: list[str], max_depth: int, group: str) -> Result:
+def join(
+    app: App, who: str, role: str, caps: list[str], max_depth: int | None, group: str, as_: str = ""
+) -> Result:
     """Give an agent a protocol id, or change what it can do."""
     from council.agents import souls  # late: only who joins has to be known
 
+    agent, role = (who or as_).casefold(), role or "worker"
+    if not agent:
+        raise Usage("usage", "which agent joins?", "council agent join ID --caps web_search")
     letter = joining.ROLES.get(role.lower(), "")
     if not letter:
         hint = f"use {', '.join(joining.ROLES)}"
@@ -47,7 +52,7 @@ def join(app: App, agent: str, role: str, caps: list[str], max_depth: int, group
     if agent not in souls.agents(app.root, app.settings):
         what = f"there is no agent {agent[:64]!r}"
         raise NotFound("no-agent", what, f"council agent add {agent}")
-    fields, at, ident = {"caps": caps, "maxDepth": max_depth}, times.text(app.now), ""
+    fields, at, ident = {"caps": caps, "maxDepth": max_depth or 4}, times.text(app.now), ""
 
     def decide(registry: Registry) -> list[Event]:
         nonlocal ident
