@@ -63,10 +63,6 @@ def fold(state, events):
 
 
 def called(state, made, now=NOW):
-    return fold(state, rules.accept(state, made, OPEN, made.limits, now))
-
-
-def told(state, made, now=NOW):
     return fold(state, rules.accept(state, made, OPEN, USUAL, now))
 
 
@@ -142,14 +138,14 @@ def test_the_seventh_of_a_pair_in_a_minute_is_told_how_long_to_wait():
     state = State()
     for second in range(6):
         at = NOW + timedelta(seconds=second)
-        told(state, a_message(text=f"{second}", at=at), at)
+        called(state, a_message(text=f"{second}", at=at), at)
     at = NOW + timedelta(seconds=10)
     found = refused(lambda: rules.accept(state, a_message(at=at), OPEN, USUAL, at))
     assert (found.code, found.more["retryAfterMs"]) == ("E31", 50_000)
     assert refused(lambda: rules.accept(state, a_call(at=at), OPEN, USUAL, at)).code == "E31"
-    told(state, a_message("b", "a", at=at), at)  # the pair is ordered
+    called(state, a_message("b", "a", at=at), at)  # the pair is ordered
     at = NOW + timedelta(seconds=60)
-    told(state, a_message(at=at), at)
+    called(state, a_message(at=at), at)
 
 
 def test_the_same_again_gets_the_same_answer_unless_it_failed_or_is_old():
@@ -171,7 +167,7 @@ def test_a_key_stands_for_one_text():
     assert rules.repeats(state, a_call(key="k"), later).number == 1
     with pytest.raises(Conflict):
         rules.repeats(state, a_call(key="k", message="Other."), later)
-    told(state, a_message(key="m"))
+    called(state, a_message(key="m"))
     assert rules.with_key(state.messages, a_message(key="m")) is not None
     with pytest.raises(Conflict):
         rules.with_key(state.messages, a_message(key="m", text="Other."))
@@ -227,7 +223,7 @@ def test_policies(lists, sender, is_let):
 
 
 def test_messages_are_seen_once_the_most_urgent_first():
-    state = told(told(State(), a_message(text="1")), a_message(text="0", priority="P0"))
+    state = called(called(State(), a_message(text="1")), a_message(text="0", priority="P0"))
     assert [one.message for one in rules.waiting(state, "b")] == ["0", "1"]
     fold(state, rules.seen(state, "b", NOW, times.text(NOW)))
     assert rules.seen(state, "b", NOW, times.text(NOW)) == rules.waiting(state, "b") == []

@@ -10,7 +10,7 @@ from council.kernel import codec, times
 from council.kernel.page import revision
 from council.rooms import decisions, model
 from council.rooms import page as kind
-from council.rooms.model import Discussion, Event, Member, Room, Rules
+from council.rooms.model import Discussion, Event, Member, Room
 
 START = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 GUIDE = "## Topic\nTea.\n\n## Goals\nOne tea.\n\n## Completion criteria\nAll agree."
@@ -88,7 +88,3 @@ class Play:
 def discussion(members: str = "a b", by_agent: bool = True) -> Play:
     about = Discussion(initiator="a", guide=GUIDE, callback="hall", by_agent=by_agent)
     return Play(members, "discussion", discussion=about)
-
-
-def rules(**more: Any) -> Rules:
-    return Rules(**more)
