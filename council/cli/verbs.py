@@ -136,19 +136,13 @@ def heartbeat(app: App, given: Given) -> Said:
     errors = [f"{one['name']}: {one['message']} ({one['hint']})" for one in report["errors"]]
     errors += _to_wake(app, [row for one in app.kinds for row in report[one.place_in_report]])
     word = given.reply_token if not (report["changed"] or errors) else ""
-    more: dict[str, Any] = {
-        one.place_in_report: [row for row in report[one.place_in_report] if _is_news(row)]
-        for one in app.kinds
-    }
+    more: dict[str, Any] = {}
+    for place in [one.place_in_report for one in app.kinds]:
+        more[place] = [row for row in report[place] if row["changed"] or row["waiting"]]
     more["idle"] = not (errors or any(more.values()))
     broken = [one for one in report["errors"] if one["exit"] != _TIMED_OUT]
     code = 3 if broken else 0 if in_time and not report["errors"] else _TIMED_OUT
     return Said(data=report, text=word, more=more, notes=errors, code=code)
-
-
-def _is_news(row: dict[str, Any]) -> bool:
-    """Return whether a heartbeat did something for a document, or could not."""
-    return bool(row["changed"] or row["waiting"])
 
 
 def _to_wake(app: App, rows: list[dict[str, Any]]) -> list[str]:

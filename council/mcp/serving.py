@@ -28,7 +28,7 @@ from council.kernel.errors import Invalid, Refusal, Usage
 from council.kernel.ids import checked_text, cut
 from council.kernel.record import Any
 from council.mcp import offers
-from council.mcp.tools import TOOLS, Given
+from council.mcp.offers import TOOLS, Given
 
 Context = ServerRequestContext[Any, Any]
 Made = dict[str, Any]

@@ -64,11 +64,8 @@ def spans(state: State, runs: Iterator[work.Run]) -> list[Span]:
     ids, began = (ident, tracing.parent(carrier)[1]), _ns(state.created_at)
     whole = span(*ids, f"invoke_workflow {kind}", began, end, facts)
     for one in state.rounds:
-        facts = {
-            "council.phase": one.phase,
-            "council.round": one.tour,
-            "council.reason": one.reason,
-        }
+        facts = {"council.phase": one.phase, "council.round": one.tour}
+        facts["council.reason"] = one.reason
         began, ended = _ns(one.started_at), _ns(one.ended_at or state.updated_at)
         ids = f"{ident}.{one.tour}", whole["spanId"]
         rounds[one.tour] = span(*ids, f"{one.phase} {one.tour}", began, ended, facts)
