@@ -168,7 +168,7 @@ def log(app: App, given: Given) -> Said:
         data, seen = rows[seen:][-(given.number or 0) :], len(rows)
         said = Said(data=data, more={"rows": data}, reply="log")
         if form in ("json", "otlp"):
-            said.text = "\n".join(map(codec.dumps, data))
+            said.text = "\n".join(map(codec.printed, data))
         if form == "protocol":
             from council.tasks.row import protocol_line  # late: only for this form
 

@@ -9,13 +9,7 @@ from council.kernel.record import Any, Record
 
 COLUMNS = 80
 MOST = 300  # characters of one value in a reply
-_UNSAFE = dict.fromkeys(
-    [
-        *(one for one in range(32) if one not in (9, 10)),  # C0, without tab and line feed
-        *range(127, 160),  # delete and C1
-        *(0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # directions
-    ]
-)
+_UNSAFE = dict.fromkeys([*range(9), *range(11, 32), *codec.STEERING])  # not tab and line feed
 one_line = ids.cut
 
 
@@ -58,7 +52,7 @@ class _Text(str):
 
 def say(said: Said, *, as_json: bool) -> None:
     """Print what a command answers."""
-    if shown := codec.dumps(said.data) if as_json else text(said):
+    if shown := codec.printed(said.data) if as_json else text(said):
         out(shown)
     for note in said.notes:
         err(note)

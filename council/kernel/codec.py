@@ -10,6 +10,9 @@ from council.kernel.errors import Invalid
 from council.kernel.record import Any
 
 _FORMS = ((",", ":"), (", ", ": "))
+# Delete, C1 and directions; then what Node 24 and others take for the end of a line.
+STEERING = (*range(127, 160), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_ESCAPES = {one: f"\\u{one:04x}" for one in (*STEERING, 0x2028, 0x2029)}
 
 
 def _constant(name: str) -> Any:
@@ -47,9 +50,13 @@ except (ImportError, AttributeError, TypeError):
 
 
 def dumps(value: Any, *, spaced: bool = False) -> str:
-    """Return a value as JSON on what every reader takes for one line; `spaced`: with blanks."""
-    text = "".join((_spaced if spaced else _compact)(value, 0))
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")  # Node 24 ends a line
+    """Return a value as JSON on one line; `spaced` puts a blank after commas and colons."""
+    return "".join((_spaced if spaced else _compact)(value, 0))
+
+
+def printed(value: Any) -> str:
+    """Return a value as JSON on what all take for one line, with nothing that steers a terminal."""
+    return dumps(value).translate(_ESCAPES)
 
 
 def encoded(value: Any) -> bytes:

@@ -260,8 +260,7 @@ def typed(lines: list[str], ours: Container[str], starts: list[str]) -> str:
     made: list[str] = []
     for part in re.split(r"\n[ \t]*\n", _COMMENT.sub("", "\n".join(lines))):
         rest = [ln for ln in part.split("\n") if ln.strip() and not ln.startswith(_CONFLICT)]
-        whole = letters(part)
-        if whole in ours or not whole:
+        if letters(part) in ours:
             continue
         rest = [ln for ln in rest if not (own := letters(item(ln) or ln)) or own not in ours]
         rest = [ln for ln in rest if not (item(ln) or words(ln)).startswith(tuple(starts))]

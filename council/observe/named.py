@@ -27,7 +27,7 @@ def show(app: App, which: str, form: str = "", at: int = 0, last: int = 0) -> tu
         return views.consensus(state)
     data = views.debate_session(state) if form == "debate-session" else views.shown(state, last)
     as_data = form in ("json", "debate-session")
-    return data, codec.dumps(data) if as_data else views.text(state, app.root)
+    return data, codec.printed(data) if as_data else views.text(state, app.root)
 
 
 def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict[str, Any]:
