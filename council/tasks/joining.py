@@ -61,7 +61,8 @@ def join(registry: Registry, agent: str, ident: str, fields: dict[str, Any], at:
     _check(fields["caps"])
     mine = [key for key, one in registry.workers.items() if one.agent_id == agent]
     if ident in ROLES.values():
-        numbers = [int(key[1:]) for key in registry.workers if key[0] == ident]
+        taken = [key.partition(".")[0] for key in registry.workers if key[0] == ident]
+        numbers = [int(key[1:]) for key in taken]
         following = f"{ident}{max([*numbers, ident == 'O']) + 1}"  # O1 is taken
         ident = next((key for key in mine if key[0] == ident), following)
     if ident in registry.workers and ident not in mine:

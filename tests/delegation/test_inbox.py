@@ -41,12 +41,3 @@ def test_the_same_key_leaves_one_message(app):
     )
     assert first == again
     assert len(service.inbox(app, "owl", reads=False)) == 1
-
-
-def test_a_call_that_a_guard_refuses_is_a_result(app, capsys):
-    from council.__main__ import run
-
-    app.check_format()
-    call = ["agent", "call", "Look.", "--to", "owl", "--as", "jay", "--root", app.root]
-    assert run(call) == 6
-    assert "E33: owl answers by hand" in capsys.readouterr().err

@@ -31,7 +31,7 @@ class Office:
 def office() -> Office:
     made = Office()
     assert made.send("J", "caps=web_search,plan;max_depth=2") == "registered;id=W1;status=active"
-    made.send("J", "caps=plan;version=V4", "W10", "bea")
+    made.send("J", "caps=plan;version=V4", "W10.b", "bea")
     return made
 
 
@@ -40,7 +40,7 @@ def test_a_worker_joins_changes_and_leaves(office: Office) -> None:
     told = (one.agent_id, one.caps, one.max_depth, one.version)
     assert told == ("ada", ["web_search", "plan"], 2, "V5")
     assert office.send("K", "caps=test") == "ok" and office.registry.workers["W1"].caps == ["test"]
-    assert office.send("Q", "filter=W*") == "agents=W1,W10;count=2"
+    assert office.send("Q", "filter=W*") == "agents=W1,W10.b;count=2"
     assert office.send("Q", "filter=W10;status=inactive") == "agents=;count=0"
     answer = office.send("J", "version=V6;fallback=V4", "W3", "eve")
     assert answer.endswith("version=V4;mode=compat")
