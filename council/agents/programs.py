@@ -18,6 +18,7 @@ class Preset(Record, settled=True):
     argv: list[str] = []
     model: list[str] = ["--model", "{model}"]
     tail: list[str] = []
+    schema: list[str] = []
     prompt: str = "stdin"
     output: str = "text"
     keys: list[str] = []
@@ -59,7 +60,8 @@ def command(
 ) -> tuple[list[str], str]:
     """Return the command of a run, and its prompt as the program takes it.
 
-    `values` are what `{root}`, `{agent}`, `{task}`, `{prompt_file}` stand for.
+    `values` are what `{root}`, `{agent}`, `{task}`, `{prompt_file}`, `{schema}` and `{schema_file}`
+    stand for; without `schema` the answer has no fixed form.
 
     Raises:
         Invalid: The prompt is too long for an argument (`context-full`).
@@ -71,7 +73,8 @@ def command(
     if row.prompt == "argument" and len(prompt.encode("utf-8", "replace")) > _MOST_ARGUMENT:
         raise Invalid("context-full", "the prompt is too long for an argument of this program")
     told = {**values, "model": agent.model, "prompt": prompt}
-    parts = [*row.argv[1:], *(row.model if agent.model else []), *row.tail]
+    form = row.schema if values.get("schema") else []
+    parts = [*row.argv[1:], *(row.model if agent.model else []), *form, *row.tail]
     return [row.argv[0], *(_filled(part, told) for part in parts)], prompt
 
 
@@ -123,11 +126,7 @@ def cure(code: str, agent: AgentSettings, lang: str = "en") -> str:
     row = (presets() if agent.preset else {}).get(agent.preset, Preset())
     if agent.driver == "openclaw":
         row = Preset(argv=["openclaw"], login="openclaw configure", keys=["OpenClaw"])
-    values = {
-        "agent": agent.id,
-        "program": (agent.argv or row.argv or ["?"])[0],
-        "login": row.login or agent.api_key_env or "-",
-        "key": agent.api_key_env or (row.keys or ["OPENAI_API_KEY"])[0],
-        "model": agent.model or "-",
-    }
+    values = {"agent": agent.id, "program": (agent.argv or row.argv or ["?"])[0]}
+    values |= {"login": row.login or agent.api_key_env or "-", "model": agent.model or "-"}
+    values["key"] = agent.api_key_env or (row.keys or ["OPENAI_API_KEY"])[0]
     return _filled(rows.get(code, ""), values)

@@ -133,10 +133,8 @@ def _fits(event: dict[str, Any], when: dict[str, Any]) -> bool:
 def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     """Note what an object means by its rule."""
     if "use" in rule:
-        tokens, read = (
-            next(filter(None, (_sum(event, paths) for paths in rule[key])), 0)
-            for key in ("use", "read")
-        )
+        sums = ([_sum(event, paths) for paths in rule[key]] for key in ("use", "read"))
+        tokens, read = (next(filter(None, many), 0) for many in sums)
         usd, more = _sum(event, [rule.get("usd", "")]), rule.get("more", False)
         # Programs that cannot count say 0, which is unknown.
         said.tokens = int(tokens + (said.tokens or 0) * more) or said.tokens

@@ -97,7 +97,7 @@ class Supervisor:
         place.variables, place.max_bytes = row.variables(state, run), app.settings.max_text_bytes
         trace = place.variables.get("COUNCIL_TRACE") or row.ident(state)
         place.variables |= tracing.variables(trace, run.id, row.carrier(state, run))
-        place.schema = row.schema(state, run) if agent.driver == "openai" else None
+        place.schema = row.schema(state, run) if agent.answer != "tool" else None
         place.token, place.now, place.stop = self.place.token, app.now, self._must_stop
         left = (times.instant(run.lease) - starting.GRACE - app.now).total_seconds()
         place.seconds = max(0.0, min(left, row.time_limit(app, state, run, agent.timeout)))

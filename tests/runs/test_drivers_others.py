@@ -86,6 +86,23 @@ def test_every_preset_gets_its_prompt_and_its_output_is_read(tmp_path, name):
     assert ("m-1" in told) is bool(row.model)
 
 
+@pytest.mark.parametrize("name", ["claude", "codex", "llm"])
+def test_a_program_that_takes_a_schema_gets_it(tmp_path, name):
+    schema = {"type": "object", "enum": ["agree"]}
+    fake(
+        tmp_path, name, 'cat >/dev/null; for a; do [ -f "$a" ] && cat "$a" || echo "$a"; done >args'
+    )
+    agent = AgentSettings(id="ada", driver="command", preset=name)
+    for given in (schema, None):
+        run(agent, place_in(tmp_path, schema=given))
+        with open(tmp_path / "args") as args:
+            told = args.read()
+        assert (json.dumps(schema, separators=(",", ":")) in told) is (
+            bool(given) and name != "llm"
+        )
+        assert ("schema" in told) is (bool(given) and name != "llm")
+
+
 def test_prompts_and_presets_that_cannot_be_taken():
     agent = AgentSettings(id="ada", preset="kimi")
     with pytest.raises(Invalid) as refused:

@@ -13,7 +13,7 @@ import time
 from council.agents import programs
 from council.agents.readers import Listener, Said
 from council.agents.settings import AgentSettings
-from council.kernel import files, times
+from council.kernel import codec, files, times
 from council.kernel.errors import Invalid
 from council.kernel.times import datetime, timedelta
 from council.runs import processes
@@ -26,12 +26,16 @@ MOST_ERRORS = 64 * 1024
 def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     """Run the program of an agent once and return its answer, or why there is none."""
     values = {"root": place.root, "agent": agent.id, "task": place.id}
-    values["prompt_file"] = f"{place.folder}/prompt.md"
+    values |= {"schema_file": f"{place.folder}/schema", "prompt_file": f"{place.folder}/prompt.md"}
+    values["schema"] = codec.dumps(place.schema) if place.schema else ""
+    os.makedirs(place.folder, mode=0o700, exist_ok=True)
     try:
         row = programs.preset_of(agent)
         argv, told = programs.command(row, agent, prompt, values)
     except Invalid as error:
         return Output(code=error.code, words=error.message)
+    if row.schema and values["schema"]:
+        files.fill(values["schema_file"], values["schema"].encode(), 0o600, durable=False)
     env = {**row.set, **place.environment((*row.keys, *row.places, *agent.env))}
     kinds = {"reads_stdin": row.prompt == "stdin", "by_tool": agent.answer == "tool"}
     output = run_program(argv, told, row.output, env, place, (*row.keys, *agent.env), **kinds)

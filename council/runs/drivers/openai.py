@@ -107,8 +107,8 @@ def _pass_on(response: Any) -> None:
                 if line.startswith(b"data:") and data:
                     _tell(**json.loads(data))
     except Exception as error:  # of the library that carries the bytes, or of the server's JSON
-        why = error or type(error).__name__
-        return _tell(fault=f"the answer broke off: {why}", code="unreachable")
+        words = f"the answer broke off: {error or type(error).__name__}"
+        return _tell(fault=words, code="unreachable")
     return _tell(fault="the stream ended before the answer did", code="unreachable")
 
 
