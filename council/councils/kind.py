@@ -21,8 +21,8 @@ def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken
     return page_edits.edits(base, now, page, at, ours)
 
 
-def adopt(page: str) -> list[Event]:
+def adopt(page: str, name: str = "") -> list[Event]:
     """Return the event `adopted` of a page without a journal; see `page_reading.adopt`."""
     from council.councils import page_reading  # late: see above
 
-    return page_reading.adopt(page)
+    return page_reading.adopt(page, name)

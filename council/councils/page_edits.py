@@ -13,7 +13,7 @@ from council.councils import decisions, hearing
 from council.councils import page as pages
 from council.councils.evolution import evolve
 from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, State
-from council.councils.page_reading import Page, author, instant, label_parts, plain_text
+from council.councils.page_reading import Page, author, copied, instant, label_parts, plain_text
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown, unescaped
@@ -119,6 +119,8 @@ class _Edits:
                     self.take(kind, agent=agent, text=text, at=self.text_at)
             case "option":
                 self.loose.append(new)
+            case "conversationId" if copied(new, now.name) == now.conversation_id:
+                pass
             case _ if key in _FIXED and not name:
                 self.refuse(f"{key} cannot be changed on the page")
 

@@ -217,8 +217,10 @@ def _word(text: str) -> str:
 # A page without a journal
 
 
-def adopt(text: str) -> list[Event]:
+def adopt(text: str, name: str = "") -> list[Event]:
     """Return one event `adopted` with the state that a page says; nothing where it is no page.
+
+    A page of another name than `name`, that of the file, is a copy: a conversation of its own.
 
     The block counts, and without one the readable lines. Drafts, notes, blockers and what was typed
     are left to `edits`, which the document asks next.
@@ -228,6 +230,9 @@ def adopt(text: str) -> list[Event]:
     if not state.participants or ("topic" not in first.lines and not first.block):
         return []
     page = Page(text, state)
+    if name and name != (state.name or "active"):
+        state.conversation_id = copied(state.conversation_id, name)
+    state.name = name or state.name
     state.brief = plain_text(page.lines.get("brief", ""), 3)
     rows = {str(row.get("id")): row for row in page.part(list, "entries") if isinstance(row, dict)}
     for piece in page.entries:
@@ -238,6 +243,11 @@ def adopt(text: str) -> list[Event]:
     order = {ident: at for at, ident in enumerate(rows)}
     state.entries.sort(key=lambda one: (order.get(one.id, len(order)), one.tour))
     return [{"type": "adopted", "state": state.to_json()}]
+
+
+def copied(ident: str, name: str) -> str:
+    """Return the id of a conversation whose page was copied from that of another one."""
+    return ids.uuid4(bytes.fromhex(ids.digest(f"{ident}:{name}")))
 
 
 def _state(text: str, page: Page) -> State:

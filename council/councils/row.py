@@ -8,7 +8,7 @@ from council.councils import decisions, hearing, kind, rules
 from council.councils.evolution import said_by
 from council.councils.model import Event, Heard, State
 from council.councils.views import place, transition
-from council.kernel import files, ids, times
+from council.kernel import files, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime
@@ -108,13 +108,6 @@ class _Conversations(KindRow):
             state = document.read()
             if not state.ended_at:
                 return ""
-            if name != state.name:  # it began as a copy of a page
-                own = ids.uuid4(bytes.fromhex(ids.digest(f"{state.conversation_id}:{name}")))
-                copy = state.copy(name=name, conversation_id=own).to_json()
-                event = {"type": "adopted", "state": copy}
-                state = document.change(
-                    lambda now: [event] if now.name != name else [], by="council", at=app.now
-                ).state
             heartbeat.end_runs(app, state.runs.by_id.values())
             with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
                 path = write_minutes(app, state)

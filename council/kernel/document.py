@@ -347,7 +347,8 @@ class Document(Generic[S]):
 
     def _adopted(self, seen: Seen | None) -> tuple[list[Event], str]:
         """Return how to adopt a page, or the closed folder of its conversation."""
-        events = self._kind.adopt(decoded(seen.data)) if seen else []
+        name = os.path.basename(self.folder)
+        events = self._kind.adopt(decoded(seen.data), name) if seen else []
         if events:
             closed = self._closed(str(events[0].get("state", {}).get("conversationId", "")))
             if os.path.isdir(closed):  # an editor had it open, and saved it late

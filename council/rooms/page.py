@@ -133,8 +133,11 @@ def _changed(old: list[str], now: list[str], typed: list[str]) -> list[list[Any]
     return [[len(now), 0, added]] if added else []
 
 
-def adopt(page: str) -> list[Event]:
-    """Return the event `adopted` of a page without a journal, [] where it is no room's."""
+def adopt(page: str, name: str = "") -> list[Event]:
+    """Return the event `adopted` of a page without a journal, [] where it is no room's.
+
+    A page of another name than `name`, that of the file, is a copy: a room of its own.
+    """
     from council.kernel import reading  # late: as above
 
     found = reading.block_of(page)
@@ -144,4 +147,6 @@ def adopt(page: str) -> list[Event]:
     rows = [row for row in found.pop("messages", []) if str(row.get("id")) in said]
     found["messages"] = [{**row, "content": said[str(row["id"])]} for row in rows]
     found.pop("schemaVersion", None)
+    if name and found.get("name") != name:
+        found |= {"name": name, "channelId": f"{found['channelId']}-{name}"}
     return [{"type": "adopted", "state": Room.from_json(found).to_json()}]

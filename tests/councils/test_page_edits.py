@@ -496,6 +496,13 @@ def test_a_page_in_the_form_of_document_000_is_adopted() -> None:
     assert (taken.events, taken.refused) == ([], [])
 
 
+def test_a_copied_page_is_a_conversation_of_its_own() -> None:
+    for page in (weather().page, DOCUMENT):
+        state = State.from_json(kind.adopt(page, "tea")[0]["state"])
+        assert state.name == "tea" and state.conversation_id not in page
+        assert kind.edits(state, state, page, NOW, True).refused == []
+
+
 def test_an_answer_on_a_page_that_was_put_twice_counts_once() -> None:
     council = weather()
     council.save(f"{answered(council.page)}\n{answered(council.page)}")

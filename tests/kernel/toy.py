@@ -151,7 +151,7 @@ def edits(base: State, now: State, page: str, at: Any, ours: bool) -> Taken:
     return taken
 
 
-def adopt(page: str) -> list[Event]:
+def adopt(page: str, name: str = "") -> list[Event]:
     if not page.startswith("# ") or "## Participants" not in page:
         return []
     people = {}
