@@ -15,9 +15,10 @@ from council.kernel.page import digest, shown, unescaped
 from council.kernel.reading import Piece, folded, item, letters, same, words
 from council.kernel.record import Any
 
-_STATUS = re.compile(r"(.*?)\(agent:\s*([\w-]+)\)[\s*_`]*:?(.*)$")
+_AGENT = re.compile(r"[(（]agent:\s*([\w-]+)[)）]")
+_STATUS = re.compile(rf"(.*?){_AGENT.pattern}(.*)$")
 _OPTION = re.compile(r"([A-Z]+)(?: \(.*?\))?\s*: (.+)")
-_TOUR = re.compile(r"\W{0,4}Tour\s+(\d+)\\?\]?\s*:[ \t]*(.*)$")
+_TOUR = re.compile(r"\W{0,4}Tour\s+(\d+)\\?\]?\s*:[*_]*[ \t]*(.*)$")
 # A line of Metadata, and the key of the block that says the same.
 FIELDS = {
     "id": "conversationId", "procedure": "procedure", "mode": "mode", "phase": "currentPhase",
@@ -58,6 +59,7 @@ class Page:
         entries: Regions named `TOUR-AGENT`; without a digest where a text has no mark.
         typed: What was typed outside of all regions: participant ("" for none), text.
         sealed: Whose answer it only mentions.
+        strayed: Whether something was typed in a phase or round, but below no participant.
         outside: The letters of all lines and paragraphs outside of regions.
     """
 
@@ -71,12 +73,15 @@ class Page:
         self.sealed: set[str] = set()
         block = reading.block_of(text)
         self.block: Event | None = block if isinstance(block, dict) else None
+        self.strayed = False
+        self._people = state.participants if state else {}
         self._ours, starts = printed()
         self._ours |= base.outside if base else set()
         if ours:
             values = [t[key][:-3] for t in _BOTH for key in _VALUES]
             starts = [start for start in starts if start in values]
-        pieces = reading.parse(text, *_headings(state))
+        headings = _headings(state)
+        pieces = _owned(reading.parse(text, *headings), headings[1])
         for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
             if piece.kind == "heading" and piece.section == "title":
                 name = piece.name.strip("*_" if piece.name[:1] in ("*", "_") else "")
@@ -92,12 +97,14 @@ class Page:
                 self.outside |= own | set(map(letters, paragraphs))
                 said = reading.typed(rest, self._ours, starts)
                 if said and piece.section == "brief" and "brief" not in self.lines:
-                    self.lines["brief"] = said
+                    is_quote = all(line.startswith(">") for line in said.split("\n"))
+                    self.lines["brief"] = re.sub("^> ?", "", said, flags=re.M) if is_quote else said
                 elif said and (tour := _lacking(state if base else None, piece)):
                     # Its status was set before.
                     self.entries.append(piece.copy(name=f"{tour}-{piece.who}", lines=[said]))
                 elif said:
                     self.typed.append((piece.who, said))
+                    self.strayed |= " " in piece.section and not piece.who
             elif piece.kind == "draft" and state and not piece.name.startswith(f"{state.tour}-"):
                 # Of another clone, or of an earlier round.
                 self.typed.append((piece.name.partition("-")[2], unescaped(piece.text())))
@@ -131,8 +138,9 @@ class Page:
         for line in piece.lines:  # a line directly below an item belongs to it
             above = item(rows[-1]) if rows and line.strip() and item(line) is None else None
             is_listed = above and folded(above.partition(":")[0]) not in _LABELS
-            is_text = section == "options" or (section == "convergence" and is_listed)
-            if above and (is_text or self._begins(above + line)):
+            open_in = {"options": True, "convergence": is_listed}
+            open_in["participants"] = above and above[-1] in ":)"
+            if above and (open_in.get(section) or self._begins(above + line)):
                 rows[-1] += f" {line.strip()}"
             else:
                 rows.append(line)
@@ -145,8 +153,10 @@ class Page:
                 said = value.strip() if path == "blocker" else ""
                 if letters(said).isdecimal() or folded(said) in _NOTHING:
                     continue
-            if section == "participants" and (found := _STATUS.match(said)):
-                told = {f"label {found[2].lower()}": found[1].strip(" *_`")}
+            found = _STATUS.match(said or words(line)) if section == "participants" else None
+            if found and (said or found[2].lower() in self._people):
+                told = {f"label {one.lower()}": one for one in _AGENT.findall(found[3])}  # joined
+                told[f"label {found[2].lower()}"] = found[1].strip(" *_`>|")
                 told[f"status {found[2].lower()}"] = _word(found[3])
                 if any(self.lines.setdefault(path, word) != word for path, word in told.items()):
                     rest.append(line)
@@ -174,6 +184,7 @@ class Page:
                 rest += ["", *below]
                 continue
             rest += [line for line in below if quote and line not in quote]
+            below = [ln for ln in below if len(own := letters(ln)) < 16 or own not in self._ours]
             text = [reading.QUOTE.sub("", line) for line in quote] or [match[2], *below]
             if any(line.strip() for line in text):
                 name = f"{match[1]}-{piece.who}"
@@ -208,10 +219,30 @@ def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
     return known, people
 
 
+def _owned(pieces: list[Piece], people: dict[str, str]) -> list[Piece]:
+    """Return pieces in which the name of a participant with signs around it is its heading.
+
+    Only where its section has no such heading: an editor wrote it in another form.
+    """
+    there = {(one.section, one.who) for one in pieces if one.kind == "heading"}
+    made, owner = list[Piece](), ""
+    for piece in pieces:
+        owner = "" if piece.kind == "heading" else owner
+        start = 0
+        for at, line in enumerate(piece.lines if piece.kind == "text" else ()):
+            who = people.get(folded(words(re.sub(r"<[^>]*>", "", line))), "")
+            is_bare = line.replace(" ", "").isalnum()  # as in a letter to that participant
+            if who and not is_bare and " " in piece.section and (piece.section, who) not in there:
+                made.append(piece.copy(who=owner or piece.who, lines=piece.lines[start:at]))
+                owner, start = who, at + 1
+        made.append(piece.copy(who=owner or piece.who, lines=piece.lines[start:]))
+    return made
+
+
 def _word(text: str) -> str:
-    """Return a status as it is compared: upper case, without emphasis, brackets and full stop."""
-    bare = text.strip(" \t*_`[].:")
-    return re.sub(r"(?i)^status\s*:\s*", "", bare).strip(" *_`").upper()
+    """Return a status as it is compared: upper case, without the signs around it."""
+    signs = r"[^\w?()<>~]*"
+    return re.sub(rf"(?i)^{signs}(?:status\s*:)?{signs}|{signs}$", "", text).strip("_").upper()
 
 
 # A page without a journal

@@ -51,7 +51,8 @@ def revision(text: str) -> tuple[int, str] | None:
 
 def plain(text: str) -> str:
     """Return a text that has any line ends with line feeds, without control characters."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
+    text = text.replace("\r\r\n", "\n").replace("\r\n", "\n")
+    return text.replace("\r", "\n").translate(_CONTROLS)
 
 
 def digest(text: str) -> str:

@@ -24,10 +24,10 @@ _MARK = r"<!--council:([a-z]+)((?: +[^\s>]+)*?) *-->"
 _ONLY_MARKS = re.compile(rf"[ \t]*(?:{_MARK}[ \t]*)+$")
 _MARKS = re.compile(_MARK)
 _LAST_END = re.compile(r"(?<!\\)<!--council:end *-->[ \t]*$")
-_FIRST_END = re.compile(r"[ \t]*<!--council:end *-->")
+_FIRST = re.compile(r"[ \t]*(<!--council:(?:end|draft|notes)(?: [^\s>]+)? *-->)[ \t]*")
 _HEADING = re.compile(r"\s*#{1,6}[\s\u00a0]*(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*$")
-_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])[ \t\u00a0]+(.*)$")
+_ITEM = re.compile(r"\s*(?:[-*+•–]|\d+[.)])[ \t\u00a0]+(?:\[[ xX]\]\s)?(.*)$")
 QUOTE = re.compile(r"^[ \t]*> ?")
 _FENCE = re.compile(r"[>\s]*(?:```+|~~~+).*$")
 _DEFINITION = re.compile(r"[>\s]*\\?\[[^\]]+\]:")  # of a link or a note; tools move them
@@ -37,8 +37,13 @@ _BLOCK = re.compile(
     r"(?:^|<!--council:end *-->)[ \t]*<!--council-state(.*?)(?:-->|\Z)", re.S | re.M
 )
 _CONTENTS = re.compile(
-    r"^[ \t]*<!-- *(?:START|BEGIN|toc\b)[^\n]*?-->.*?<!-- *(?:END|tocstop\b)[^\n]*?-->", re.S | re.M
+    r"^[ \t]*<!-- *(?:START|BEGIN|toc\b)[^\n]*?-->.*?<!-- *(?:END|tocstop\b)[^\n]*?-->"
+    r"|^(?:&#10;)+|^[> \t]*<!-- end list -->\n",  # pandoc; comrak and cmark-gfm
+    re.S | re.M,
 )
+_RAW = re.compile(r"^[> ]*```+ ?\{=html\}\n([> ]*<!--.*?-->\n)[> ]*```+$", re.S | re.M)  # pandoc
+# A heading with the number and the attributes that a tool gave all of them, and so the second.
+_GIVEN = re.compile(r"^(#+ )(\d[\d.]*[.:)]? )?(.*?)( \{[^}\n]*\})?$", re.M)
 
 
 class Piece(Record, settled=True):
@@ -154,8 +159,9 @@ def block_of(page: str) -> Any:
 
 def _split(page: str) -> tuple[str, str, str]:
     """Return what is before the state block, its JSON, and what is behind it."""
-    page = plain(page.removeprefix("\ufeff"))
-    page = _CONTENTS.sub("", re.sub(r"^(?:&#10;)+", "", page, flags=re.M))
+    page = _RAW.sub(r"\1", _CONTENTS.sub("", plain(page.removeprefix("\ufeff"))))
+    if (second := _GIVEN.search(page, page.find("\n#"))) and (second[2] or second[4]):
+        page = _GIVEN.sub(r"\1\3", page)
     blocks = list(_BLOCK.finditer(page))
     if not blocks:
         return page, "", ""
@@ -176,8 +182,8 @@ def _marks(lines: list[str]) -> dict[int, tuple[str, list[str]]]:
             made += [found[0] for found in _MARKS.finditer(line)]
         elif found := _LAST_END.search(line):
             made += [line[: found.start()], "<!--council:end-->"]
-        elif found := _FIRST_END.match(line):
-            made += ["<!--council:end-->", line[found.end() :]]
+        elif found := _FIRST.match(line):
+            made += [found[1], line[found.end() :]]
         else:
             made.append(line)
     lines[:] = made

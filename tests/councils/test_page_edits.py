@@ -129,6 +129,7 @@ def wrapped(page: str) -> str:
 
 TOOLS = {
     "carriage returns": lambda page: page.replace("\n", "\r\n"),
+    "two carriage returns": lambda page: page.replace("\n", "\r\r\n"),
     "old Mac": lambda page: page.replace("\n", "\r"),
     "byte order mark": lambda page: "\ufeff" + page,
     "trimmed": mapped(r"[ \t]+$", ""),
@@ -137,12 +138,16 @@ TOOLS = {
     "more empty lines": lambda page: page.replace("\n\n", "\n\n\n"),
     "stars": mapped(r"^- ", "* "),
     "indented lists": mapped(r"^(\s*)- ", r"  \1- "),
+    "dots": mapped(r"^- ", "• "),
+    "check boxes": mapped(r"^- ", "- [ ] "),
     "tabs": mapped(r"^- ", "-\t"),
     "numbers": mapped(r"^- ", "1. "),
     "underlined": mapped(r"^## (.*)$", r"\1\n---"),
     "closed headings": mapped(r"^(#+) (.*)$", r"\1 \2 \1"),
     "lower headings": mapped(r"^## ", "#### "),
     "no-break headings": mapped(r"^### ", "###\u00a0"),
+    "numbered headings": mapped(r"^(#+) ", r"\1 1.2 "),
+    "headings with ids": mapped(r"^(#+ .*)$", r"\1 {#id .x}"),
     "bare headings": mapped(r"^### ", "###"),
     "entities": lambda page: page.replace(" & ", " &amp; "),
     "joined end marks": mapped(r"(?<=\S)\n\n(<!--council:end-->)", r" \1"),
@@ -160,6 +165,8 @@ TOOLS = {
     "emphasis": mapped(r"^(No answer.*)$", r"_\1_"),
     "accents apart": lambda page: unicodedata.normalize("NFD", page),
     "pandoc": mapped(r"^(<!--council:)", r"&#10;\1"),
+    "pandoc Markdown": mapped(r"^(<!--council:.*-->)$", "```{=html}\n\\1\n```"),
+    "end of a list": mapped(r"^(> .*)$", "\\1\n>\n> <!-- end list -->"),
 }
 
 
@@ -192,6 +199,7 @@ STATUSES = {
     "**Responded**": "RESPONDED",
     "`DONE`.": "DONE",
     "_agreed_": "AGREED",
+    "— ✅ ==Agreed==": "AGREED",
     "[status: RESPONDED]": "RESPONDED",
     "ANSWERED": "",
     "RESPONDED | DONE": "",
@@ -288,7 +296,7 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
         lambda s: [b.text for b in s.blockers] == ["who pays?"],
     ),
     "the document's prefix": (
-        [(HINT, f"[Tour 1]: {SMALL}"), (WAITS, DID)],
+        [(HINT, f"**[Tour 1]:** {SMALL}\n\n{HINT}"), (WAITS, DID)],
         lambda s: s.entries[-1].text == SMALL,
     ),
 }  # fmt: skip
@@ -326,6 +334,38 @@ def test_an_edit_is_refused_and_said(name: str) -> None:
     taken = council.change((old, new))
     assert why in " ".join(taken.refused)
     assert taken.events == [] and council.page == before
+
+
+LINES = ["", "– ", "a) ", "> - ", "| "]
+HEADS = ["**{}**", "- ### {}", "＃＃＃ {}", "> ### {}", "{}\n~~~~", "<h3>{}</h3>", ""]
+
+
+@pytest.mark.parametrize(
+    ("line", "head"), [*((x, "### {}") for x in LINES), *(("- ", x) for x in HEADS)]
+)
+def test_an_answer_below_lines_in_another_form(line: str, head: str) -> None:
+    """It is taken in; without a heading it is nobody's, and the status does not count."""
+    council = weather()
+    page = answered(council.page).replace(NOVA, f"{head.format('🌟 Nova')}\n", 1)
+    taken = council.save(page.replace("- 🌟 Nova (agent:nova)", f"{line}🌟 Nova（agent:nova）"))
+    assert (council.texts("nova"), council.state.notes) == (
+        ([SMALL], []) if head else ([], [SMALL])
+    )
+    assert council.state.phase == ("CHALLENGE" if head else "COLLECT") and bool(head) is not bool(
+        taken.refused
+    )
+
+
+def test_joined_lines_remove_nobody() -> None:
+    council = weather()
+    council.change(("RESPONDED\n- 🦎", "RESPONDED - 🦎"), ("RESPONDED\n- 🌟", "RESPONDED - 🌟"))
+    assert list(council.state.participants) == ["henry", "sage", "nova"]
+
+
+def test_words_behind_a_mark() -> None:
+    council = weather()
+    council.change((DRAFT, f"{DRAFT} {SMALL}"), (WAITS, DID))
+    assert council.texts("nova") == [SMALL]
 
 
 def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
