@@ -186,14 +186,8 @@ def test_success_measures(tmp_path):
     put(tmp_path, front(2, consensus="none", rounds=5, outcome="no-consensus", diversity=1.0))
     put(tmp_path, front(3, outcome="cancelled", consensus="none"))
     put(tmp_path, front(4, procedure="council"))
-    assert minutes.stats(minutes.rows(str(tmp_path))) == {
-        "minutes": 4,
-        "deliberations": 2,
-        "convergenceRate": 0.5,
-        "roundsToConsensus": 2.0,
-        "rating": None,
-        "diversity": 0.75,
-    }
+    found = {"minutes": 4, "deliberations": 2, "convergenceRate": 0.5, "roundsToConsensus": 2.0}
+    assert minutes.stats(minutes.rows(str(tmp_path))) == found | {"rating": None, "diversity": 0.75}
 
 
 def test_the_state_block_comes_back_and_a_broken_one_is_empty(tmp_path):

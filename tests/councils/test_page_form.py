@@ -107,16 +107,8 @@ def test_an_adopted_page_gives_the_state_again(state: State) -> None:
     for ident in [e.agent for e in state.entries if state.is_sealed(e)]:
         one = expected.participants[ident]
         one.status, one.origin = "WAITING", ""  # what was sealed is lost: it is asked again
-    for name in (
-        "topic",
-        "brief",
-        "participants",
-        "notes",
-        "drafts",
-        "phase",
-        "tour",
-        "timeout_at",
-    ):
+    names = "topic brief participants notes drafts phase tour timeout_at"
+    for name in names.split():
         assert getattr(got, name) == getattr(expected, name), name
     assert [r.to_json() for r in got.rounds] == [r.to_json() for r in state.rounds]
     assert got.config == state.config
@@ -138,16 +130,8 @@ def test_every_sentence_was_recorded_as_printed() -> None:
     sentences, starts = page_reading.printed()
     for lang in ("en", "fr"):
         texts = page.texts(lang)
-        for key in (
-            "notes.hint",
-            "hint",
-            "draft",
-            "textless",
-            "textless.over",
-            "sealed",
-            "vote.hint",
-            "absent",
-        ):
+        names = "notes.hint hint draft textless textless.over sealed vote.hint absent"
+        for key in names.split():
             assert page_reading.letters(texts[key]) in sentences, texts[key]
         for key in ("absent.why", "quotation", "again"):
             assert texts[key].partition("{}")[0].strip() in starts, texts[key]

@@ -252,9 +252,9 @@ def test_at_the_end_of_input_open_calls_are_answered(stdio):
     hello = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "x", "version": "1"}}
     asked = [("initialize", {**hello, "capabilities": {}})]
     asked += [("tools/call", {"name": "status", "arguments": {}})] * 9
-    lines = [{"jsonrpc": "2.0", "method": how, "params": what} for how, what in asked]
-    lines = [{**one, "id": at} for at, one in enumerate(lines)]
-    said = stdio.run("mcp", stdin="\n".join(map(json.dumps, lines))).stdout.splitlines()
+    rows = [{"id": at, "method": how, "params": what} for at, (how, what) in enumerate(asked)]
+    lines = "\n".join(json.dumps({"jsonrpc": "2.0", **one}) for one in rows)
+    said = stdio.run("mcp", stdin=lines).stdout.splitlines()
     assert {json.loads(one).get("id") for one in said} == {*range(10)}
 
 

@@ -48,12 +48,10 @@ def test_what_cannot_be_run_is_refused_and_changes_nothing(app, ident, facts):
 
 
 def test_an_agent_that_cannot_be_written_is_not_listed(app):
-    for folder, fault in ((f"{app.root}/memory/agents/bea", OSError), ("", Invalid)):
-        if folder:
-            open(folder, "w").close()
-        with pytest.raises(fault):
+    for place, fault in (("memory/agents/bea", OSError), ("x", Invalid)):
+        with open(f"{app.root}/{place}", "w"), pytest.raises(fault):
             agents.add(app, "bea", preset="claude", discord="no number")
-        os.unlink(folder) if folder else None
+        os.unlink(f"{app.root}/{place}")
         assert list(souls.agents(app.root, settings.load(app.root))) == ["ann"]
 
 

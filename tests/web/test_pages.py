@@ -195,10 +195,10 @@ def test_forms_do_what_commands_do(served, browser, page, action, fields, words)
 
 def test_accounts_are_scanned_again_where_there_is_a_source(served, browser) -> None:
     assert "Re-scan" not in browser.get("/dirigent").text
-    folder = Path(served.app.root) / ".openclaw"
-    folder.mkdir()
-    scope = {"agentScope": {"eve": {"discord-id": "4321"}, "bob": {}}}
-    (folder / "ego.json").write_text(json.dumps({"columns": ["discord-id"], **scope}))
+    source = {"columns": ["discord-id"], "agentScope": {"eve": {"discord-id": "4321"}}}
+    (Path(served.app.root) / "ego.json").write_text(json.dumps(source))
+    with open(f"{served.app.root}/council.toml", "a") as file:
+        file.write('[paths]\nidentity_source = "ego.json"\n')
     assert "Re-scan padded-cell" in browser.get("/dirigent").text
     assert "4321" in browser.send("/dirigent", "/identities/scan").text
 
@@ -267,6 +267,7 @@ def test_a_long_council_is_folded_and_can_be_read_whole(served, browser) -> None
 
 _TAGS = """p br strong em s del code pre a ul ol li blockquote h4 h5 h6 hr
 table thead tbody tr th td div"""
+_ATTRS = ["href", "rel", "title", "class", "start", "tabindex"]
 ODD = ["<b>", "[a](", "](", "javascript:", "![", "`", "|", "\n", "&#", "x3c;", ">", "# ", "<!--"]
 
 
@@ -274,14 +275,7 @@ ODD = ["<b>", "[a](", "](", "javascript:", "![", "`", "|", "\n", "&#", "x3c;", "
 def test_markdown_makes_no_markup_but_its_own(parts) -> None:
     page = Page(str(markdown.html("".join(parts))))
     for tag, attrs in page.elements:
-        assert tag in _TAGS.split() and set(attrs) <= {
-            "href",
-            "rel",
-            "title",
-            "class",
-            "start",
-            "tabindex",
-        }
+        assert tag in _TAGS.split() and set(attrs) <= {*_ATTRS}
         assert attrs.get("href", "http://").lower().startswith(("http://", "https://", "mailto:"))
 
 
