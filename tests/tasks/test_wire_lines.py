@@ -80,6 +80,7 @@ READ = [
     ("MSG_02|W1>O1|S|TASK_01|P1|D|done", "done", ""),
     ("Answer: `MSG_02|W|S|TASK_01|done`", "done", ""),
     (f"- _{GOOD}_", "results=5", ""),
+    (f"<answer>{GOOD}</answer>", "results=5", ""),
     (f"I sent **{GOOD}** to you", "results=5", ""),
 ]
 
@@ -104,8 +105,10 @@ def test_people_see_no_line() -> None:
     assert lines.plain(GOOD.replace("results=5", "a=1;b=2")) == "a: 1\nb: 2"
 
 
-@pytest.mark.parametrize(
-    "text", ["> " * 400_000, "M1|" * 300_000, "<think>" * 100_000, "M1\t" * 99]
-)
+HOSTILE = ["> " * 400_000, "M1|" * 300_000, "<think>" * 100_000, "M1\t" * 99]
+HOSTILE += ["a" * 400_000 + ": M2|W1>O1|S|x|y|"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_output_is_read_in_time(text: str) -> None:
     assert not lines.read_line(text, expected()).messages

@@ -22,11 +22,12 @@ _ARROW = "(?:-{0,3}(?:>|&gt;|&#62;)|=(?:>|&gt;)|[→⇒➜➔⟶＞›])"
 _MARKS = r"[*_`]{0,3}[ \t]*"
 _ID = r"(?:[OWRG]\d{0,3}(?:\.\w{1,8})?|W?\*|User)"
 _ROUTE = rf"{_ID}[ \t]*\\?{_ARROW}[ \t]*{_ID}{_MARKS}"
-_NUMBER = rf"(?<![^\W_.])M(?:SG[_ -]?)?(?:\d{{1,6}}|[<{{]\w{{1,12}}[>}}]|n|\?+){_MARKS}"
+_FREE = r"(?<![^\W_])(?<!\.)"  # no letter, digit or dot is before it
+_NUMBER = rf"{_FREE}M(?:SG[_ -]?)?(?:\d{{1,6}}|[<{{]\w{{1,12}}[>}}]|n|\?+){_MARKS}"
 _ODD = r"(?:[^\s|:*_`<>\"'“«]{0,16}[ \t]*\|[ \t]*|(?<![\w.>]))"
 _HEAD = re.compile(  # a number and a route, a number and bars, something else and a route
     rf"{_NUMBER}[|\t;,/][ \t]*{_MARKS}{_ROUTE}[|\t;,/]|{_NUMBER}\|(?:[^|]*\|){{4}}"
-    rf"|(?<![^\W_])MSG_\d+{_MARKS}\|(?:[^|]*\|){{3}}|{_ODD}{_ROUTE}\|[^|]{{1,14}}\|(?:[^|]*\|){{3}}",
+    rf"|{_FREE}MSG_\d+{_MARKS}\|(?:[^|]*\|){{3}}|{_ODD}{_ROUTE}\|[^|]{{1,14}}\|(?:[^|]*\|){{3}}",
     re.IGNORECASE,
 )
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
@@ -140,7 +141,7 @@ def _read(line: str, expected: Expected) -> Heard | None:
                 message.context, message.budget = request.context, request.budget
             cut = values["data"] if len(values["data"]) > data.MOST_CHARS else ""
             return Heard(messages=[message], result=cut)
-    if re.search(r"[^\W\d_]{2}.*[^:：>]$", reading[1]):
+    if reading[1][-1:] not in ":：>" and re.search(r"[^\W\d_]{2}", reading[1]):
         return None  # prose that speaks of a line
     if version:
         places = dict.fromkeys(one.segment - 1 for one in errors if one.segment)
