@@ -39,16 +39,12 @@ def rules_of(app: App) -> Rules:
 def join(
     app: App, who: str, role: str, caps: list[str], max_depth: int | None, group: str, as_: str = ""
 ) -> Result:
-    """Give an agent a protocol id, or change what it can do."""
+    """Give an agent a protocol id by its role (`ROLES`), or change what it can do."""
     from council.agents import souls  # late: only who joins has to be known
 
     agent, role = (who or as_).casefold(), role or "worker"
     if not agent:
         raise Usage("usage", "which agent joins?", "council agent join ID --caps web_search")
-    letter = joining.ROLES.get(role.lower(), "")
-    if not letter:
-        hint = f"use {', '.join(joining.ROLES)}"
-        raise Usage("bad-role", f"no such role: {role[:40]!r}", hint)
     if agent not in souls.agents(app.root, app.settings):
         what = f"there is no agent {agent[:64]!r}"
         raise NotFound("no-agent", what, f"council agent add {agent}")
@@ -56,7 +52,7 @@ def join(
 
     def decide(registry: Registry) -> list[Event]:
         nonlocal ident
-        events, text = joining.join(registry, agent, letter, fields, at)
+        events, text = joining.join(registry, agent, joining.ROLES[role], fields, at)
         ident = data.split(text)[1]["id"]
         return [*events, *(joining.group(registry, group, ident, at) if group else [])]
 
