@@ -107,7 +107,8 @@ def answer(
     )  # fmt: skip
     if not (text.strip() or stated.is_answer()):
         raise Invalid("no-text", "there is no text", "give text, or a position, choice or stances")
-    return service.respond(app, app.find(name), service.who(app, as_), text, stated)
+    agent = service.who(app, app.sender or as_)
+    return service.respond(app, app.find(name), agent, text, stated)
 
 
 @operation(councils, f"{COUNCIL}/inject", 202, COUNCIL)
@@ -115,7 +116,7 @@ def inject(
     app: Asked, name: str, key: str = "", *, message: SomeText, target_agent: Word | None = None
 ) -> Any:
     """Tell the participants something, or one of them."""
-    return service.say(app, app.find(name), message, target_agent or "", service.person(app), key)
+    return service.say(app, app.find(name), message, target_agent or "", app.person(), key)
 
 
 @operation(councils, f"{COUNCIL}/{{verb}}", 200, COUNCIL)
@@ -133,7 +134,7 @@ def steer(
     }
     if verb not in words:
         raise NotFound("not-found", f"no such verb: {verb[:40]!r}", f"use {', '.join(words)}")
-    by = service.person(app, as_)
+    by = app.person(as_)
     return service.steer(app, app.find(name), verb, *[by] * (verb == "sign"), by=by, **words[verb])
 
 
@@ -145,22 +146,20 @@ def new_room(
     """Make a room; a discussion has a guide, and its initiator is `as`."""
     if mode == "discussion" and not guide.strip():
         raise Invalid("no-guide", "a discussion needs a guide", "give its text as guide")
-    return rooms.create(app, mode, name, service.person(app, as_), participants, guide, callback)
+    return rooms.create(app, mode, name, app.person(as_), participants, guide, callback)
 
 
 @operation(others, f"{ROOM}/messages", 201, ROOM)
 def post(app: Asked, name: str, *, text: SomeText, key: Line = "", as_: Line = "") -> Any:
     """Say something in a room, as a person or as the agent `as`."""
-    return rooms.post(app, name, text, service.person(app, as_), key)
+    return rooms.post(app, name, text, app.person(as_), key)
 
 
 @operation(others, f"{ROOM}/mode", 200, ROOM)
 def change(app: Asked, name: str, *, mode: Word) -> Any:
     """Change the mode of a room."""
     name = rooms.named(app, name)
-    return rooms.change(
-        app, name, lambda state: decisions.mode(state, mode, app.now), service.person(app)
-    )
+    return rooms.change(app, name, lambda state: decisions.mode(state, mode, app.now), app.person())
 
 
 @operation(others, "/identities", 200, "/dirigent")
@@ -182,7 +181,7 @@ def tell(
 ) -> Any:
     """Leave an agent a message, or call it and wait for its answer."""
     send: Callable[..., Any] = delegation.call if how == "call" else delegation.message
-    return send(app, message, service.person(app), to)
+    return send(app, message, app.person(), to)
 
 
 @others.post("/relay/{rule}")

@@ -73,7 +73,7 @@ def start(
     config = config or Config()
     agents = config.agents or []
     roles = {a.agent_id: ": ".join(filter(None, (a.role, a.role_description))) for a in agents}
-    word = ids.digest(key) if key else os.urandom(4).hex()
+    word = ids.digest(f"{app.sender} {key}") if key else os.urandom(4).hex()
     asked = opening.opening({
         "topic": topic, "brief": context or "", "name": f"debate-{word[:8]}",
         "procedure": "deliberation", "agents": [*roles],
@@ -112,7 +112,7 @@ def inject(
 ) -> Any:
     """Say something that agents read in their next prompt, and have to acknowledge."""
     state, to = found(app, id, is_open=True), target_agent or ""
-    service.say(app, state.name, message, to, service.person(app), key)
+    service.say(app, state.name, message, to, app.person(), key)
     now = service.find(app, state.conversation_id)
     ours = [e for e in now.entries if (e.kind, e.target) == ("guidance", to)]
     return views.injection(now, [e for e in ours if e.text == message][-1])
@@ -122,7 +122,7 @@ def inject(
 def cancel(app: Workspace, id: Name) -> Any:
     """Cancel a debate; its minutes keep what was said."""
     state = found(app, id, is_open=True)
-    service.steer(app, state.name, "cancel", by=service.person(app))
+    service.steer(app, state.name, "cancel", by=app.person())
     return views.debate_session(service.find(app, state.conversation_id))
 
 

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request, cookie_parser
 from starlette.responses import RedirectResponse, Response
 
+from council.kernel.ids import is_name
 from council.web.problems import Problem
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 API, STATIC = "/api/", "/static/"
-FORM_TOKEN = "form_token"
+FORM_TOKEN, PERSON = "form_token", "council-person"
 SESSION_SECONDS = 30 * 24 * 60 * 60
 _FIELDS = 1000  # of a form
 _DRAIN_SECONDS, _DRAIN_PIECES = 1.0, 256  # of up to 64 KiB
@@ -77,7 +78,8 @@ def _same(word: str, expected: str) -> bool:
 class Guard:
     """The application behind its door.
 
-    What is let in has `state.form_token` for its forms.
+    What is let in has `state.form_token` for its forms and `state.person`, the name that a proxy
+    passes on, "" for the owner.
 
     Attributes:
         origins: Where our pages are, such as `http://localhost:8420`.
@@ -163,7 +165,11 @@ class Guard:
         sessions = [one.get(self.cookie, "") for one in cookies if not scheme]
         is_session = any(_same(one, self.keys.session) for one in sessions)
         sender = "token" if is_token else "cookie" * is_session
-        scope.setdefault("state", {})["form_token"] = self.keys.form if sender else ""
+        person = headers.get(PERSON, "") if sender == "token" else ""
+        if person and not is_name(person):
+            raise Problem(400, "malformed", f"{PERSON} is not a name such as anna")
+        state = {"form_token": self.keys.form if sender else "", "person": person}
+        scope.setdefault("state", {}).update(state)
         return sender
 
     def _opened(self, scope: Scope, sender: str) -> Response | None:

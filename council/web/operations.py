@@ -17,6 +17,7 @@ from pydantic.alias_generators import to_camel
 from starlette.datastructures import FormData
 
 from council.app import App
+from council.councils import service
 from council.kernel.document import Change, Document
 from council.kernel.errors import Invalid
 from council.web.problems import Problem
@@ -76,9 +77,15 @@ class Asked(App):
 
     Attributes:
         expected: The revisions that the next change of a conversation may follow, none for any.
+        sender: The person that a proxy passes on, else "".
     """
 
     expected: frozenset[str] = frozenset()
+    sender: str = ""
+
+    def person(self, name: str = "") -> str:
+        """Return who asks: the one that a proxy passes on, else `name`, else the login name."""
+        return service.person(self, self.sender or name)
 
     def conversation(self, name: str) -> Document[Any]:
         """Return an open conversation."""
@@ -109,6 +116,7 @@ def opened(request: Request) -> Asked:
     app: Asked = request.app.state.open()
     tags = filter(None, map(str.strip, request.headers.get("if-match", "").split(",")))
     app.expected = frozenset(one.removeprefix("W/").strip('"').partition("-")[0] for one in tags)
+    app.sender = request.state.person
     return app
 
 

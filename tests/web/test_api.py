@@ -110,8 +110,10 @@ def test_a_room_records_a_message_once(served) -> None:
     assert program.post(f"{API}/rooms", json=room).status_code == 201
 
     def post(person: str, text: str = "Agreed.") -> int:
-        body, key = {"text": text, "as": person}, {"Idempotency-Key": "1"}
-        return program.post(f"{API}/rooms/den/messages", json=body, headers=key).status_code
+        headers = {"Idempotency-Key": "1", "Council-Person": person}
+        return program.post(
+            f"{API}/rooms/den/messages", json={"text": text}, headers=headers
+        ).status_code
 
     assert [post("anna"), post("anna"), post("ben"), post("anna", "No.")] == [201, 201, 409, 409]
     assert [one["name"] for one in program.get(f"{API}/rooms").json()] == ["den"]

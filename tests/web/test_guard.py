@@ -23,6 +23,13 @@ ROWS = [  # method, path, headers, status, code
     ("GET", STATUS, {"Origin": "null"}, 403, "foreign-origin"),
     ("GET", "/openapi.json", {}, 401, "unauthorized"),
     ("POST", "/api/council/debates", {"Content-Length": "9999999"}, 413, "too-long"),
+    (
+        "GET",
+        STATUS,
+        {"Authorization": f"Bearer {TOKEN}", "Council-Person": "A b"},
+        400,
+        "malformed",
+    ),
     ("PUT", STATUS, {"Authorization": f"Bearer {TOKEN}"}, 405, "method-not-allowed"),
     ("GET", "/api/x", {"Authorization": f"Bearer {TOKEN}"}, 404, "not-found"),
 ]
@@ -92,7 +99,7 @@ def test_what_a_browser_sends_needs_the_token_of_a_form(served, path) -> None:
     )
 
 
-def test_a_proxy_that_adds_the_token_needs_the_token_of_a_form_too(served) -> None:
+def test_a_proxy_that_signs_people_in_needs_the_token_of_a_form_too(served) -> None:
     assert served.program.post("/anything").json()["code"] == "forged"
 
 
