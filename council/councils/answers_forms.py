@@ -53,7 +53,7 @@ def read_form(text: str, form: Form) -> Heard:
         made |= {part: "\n\n".join(_texts(found, part)) for part in ("consensus", "disagreement")}
         asked, other = _DECIDED if form.options else _DECIDED[::-1]
         texts = _texts(found, asked) or _texts(found, other)
-        decided = texts[0] if len(texts) == 1 else ""
+        decided = texts[0] if len(texts) == 1 and not texts[0].startswith(("{", "[{")) else ""
         _take(made, "recommendation", decided, " … ".join(texts), True)
         made["insights"] = insights(found, form.peers)
     else:

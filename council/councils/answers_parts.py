@@ -73,10 +73,11 @@ def _inside(text: str) -> str:
     half, again = text[: len(text) // 2].strip(), text[len(text) // 2 :].strip()
     if text[:1] == "{" and half == again:
         return half
-    texts = _texts(_json(text)) if text[:1] in ("{", "[", '"') else []
+    value = _json(text) if text[:1] in ("{", "[", '"') else None
+    texts = _texts(value)
     if len(texts) == 1 and not search("key of a form", text):
         return texts[0]
-    if "\n" not in text and text.count("\\n") > 2:
+    if value is None and "\n" not in text and text.count("\\n") > 2:
         return text.replace("\\n", "\n").replace('\\"', '"')
     return text
 
@@ -109,7 +110,8 @@ def _as_markdown(text: str) -> str:
     labels = [(label_of(key, "")[0], given) for key, given in keys.items()]
     named = [_part(name, given) for name, given in labels if name not in ("", "other")]
     said = [str(keys[key]) for key in ("text", "content") if key in keys]
-    is_form = len(named) > (text[begin:end] != text.strip())
+    is_call = "name" in keys and "arguments" in keys
+    is_form = len(named) > (text[begin:end] != text.strip()) and not is_call
     return "\n".join([text[:begin], *said, *named, text[end:]]) if is_form else text
 
 

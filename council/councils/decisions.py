@@ -92,11 +92,10 @@ def respond(
         return [{"type": "asked", "question": question or ", ".join(codes), **body}]
     if own and again:
         one, other = "".join(own.text.split()), "".join(text.split())
-        if one.startswith(other):
-            body["text"] = own.text
-        elif not other.startswith(one):
-            body["text"] = f"{own.text.rstrip()}\n\n{text}"
-            body["completes"] = [fault.part for fault in own.heard.faults]
+        if not other.startswith(one):
+            more = not one.startswith(other)
+            body["text"] = f"{own.text.rstrip()}\n\n{text}" if more else own.text
+            body["completes"] = [fault.part for fault in own.heard.faults] * more
     options = list(state.options)
     if now.phase == DELIBERATE and not now.parallel:
         held_after(heard, "", options, False, agent)

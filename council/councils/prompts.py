@@ -154,10 +154,9 @@ class _Told:
         guides = list(dict.fromkeys(one.agent for one in sight.guidance(state, agent)))
         people, others = state.participants, [one for one in self.entries if one.agent != agent]
         called = f"@{agent}", me.name or f"@{agent}"
-        held = {one.letter for one in sight.tally(state).options if one.holders}
-        options = [
-            one for one in state.options if not one.by or (task == "vote" and one.letter in held)
-        ]  # what its author has given up is no choice any longer
+        # What its author has given up is no choice any longer.
+        held = {one.letter for one in sight.tally(state).options if one.holders and task == "vote"}
+        options = [one for one in state.options if not one.by or one.letter in held]
         tally = words.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
         return {
             "state": state, "config": config, "round": now, "agent": agent, "masks": self.masks,

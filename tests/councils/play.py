@@ -25,7 +25,7 @@ class Play:
 
     def __init__(self, procedure: str = "council", agents: str = "a,b,c", **more: Any) -> None:
         people = more.pop("people", "").split(",")
-        advocate = more.pop("advocate", "")
+        advocate, lang = more.pop("advocate", ""), more.pop("lang", "en")
         self.state, self.events, self.minute = State(), list[Event](), 0.0
         blind = {"blind": procedure == "council"}
         order = {"order": "rotate" if procedure == "deliberation" else "parallel"}
@@ -39,6 +39,7 @@ class Play:
             name="k",
             topic="Tiles or tin?",
             procedure=procedure,
+            lang=lang,
             config=Config(**{"backoff": [10, 60], **blind, **order, **more}),
             participants=who,
         )
