@@ -9,7 +9,7 @@ from __future__ import annotations
 from council.councils.model import AGREED, Fault, Heard
 from council.kernel.record import Any, Record
 
-_WRAPPED = ("<", "{", "\x1b", "\r", "[think", "[inst", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
+_WRAPPED = ("<", "{", "\x1b", "\r", "[think", "inst]", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
 _ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "\\", "\u200b")
 # One of these is near the beginning of a text that is only a refusal or an error.

@@ -113,6 +113,16 @@ VOTES = [
     ("**Choice:** Abstain — I lack the figures.", "abstain", None),
 ]
 CONTRIBUTIONS = [
+    (
+        '<details type="reasoning">\nBLOCKING: x?\n</details>\nI agree.\n\nBLOCKING: ✅ none\n\nSTATUS: AGREED[/INST]',
+        "AGREED",
+        [],
+    ),
+    (
+        "BLOCKED: no licence\nBlockers: 0\nBLOCKING: false\nBLOCKING: 0.5 m is missing\nBLOCKING: geen",
+        "",
+        ["no licence", "0.5 m is missing"],
+    ),
     ("I would wait.\n\n**Status**: AGREED ✅", "AGREED", []),
     ("Fine.\n\n***STATUS: AGREED***", "AGREED", []),
     ("Fine.\n\nSTATUS: AGREED - no blockers from my side.", "AGREED", []),
