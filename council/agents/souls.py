@@ -11,6 +11,7 @@ from council.agents.settings import AgentSettings, Facts, Settings, content
 from council.kernel import files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import is_name
+from council.kernel.page import decoded, plain
 from council.kernel.record import Any
 
 FOLDER = "memory/agents"
@@ -59,7 +60,7 @@ def read(root: str, ident: str) -> Soul | None:
 
 def _parted(data: bytes) -> tuple[str, str]:
     """Return front matter and the text below it; the first is "" where there is none."""
-    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").rstrip() + "\n"
+    text = plain(decoded(data)).removeprefix("\ufeff").rstrip() + "\n"
     head, mark, body = text.removeprefix("---\n").partition("\n---\n")
     is_there = mark and text.startswith("---\n")
     return (head, body.strip()) if is_there else ("", text.strip())

@@ -13,9 +13,9 @@ from council.agents.souls import Soul
 from council.kernel.errors import Invalid
 
 
-def put(root, text: str, ident: str = "ada") -> None:
+def put(root, text: str, ident: str = "ada", encoding: str = "utf-8") -> None:
     os.makedirs(f"{root}/memory/agents/{ident}", exist_ok=True)
-    with open(f"{root}/memory/agents/{ident}/SOUL.md", "w", encoding="utf-8", newline="") as file:
+    with open(f"{root}/memory/agents/{ident}/SOUL.md", "w", encoding=encoding, newline="") as file:
         file.write(text)
 
 
@@ -39,9 +39,10 @@ ROWS = [
 ]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize(("text", "name", "role", "capabilities", "persona"), ROWS)
-def test_what_a_file_says(tmp_path, text, name, role, capabilities, persona):
-    put(tmp_path, text)
+def test_what_a_file_says(tmp_path, text, name, role, capabilities, persona, encoding):
+    put(tmp_path, text, encoding=encoding)
     made = souls.read(str(tmp_path), "ada")
     assert (made.name, made.role, made.capabilities, made.persona) == (
         *(name, role),
