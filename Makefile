@@ -7,10 +7,10 @@ PARALLEL ?= -n 3
 unexport PYTHONHOME PYTHONPATH PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all check bench fmt clean
+.PHONY: help demo test test-all check bench bench-decisions fmt clean
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/base ## Set up what is needed, then play a whole council before your eyes
 	@$(BIN)/council demo
@@ -30,6 +30,9 @@ check: .venv/dev ## Style, types, layers and size
 
 bench: .venv/dev ## Measure what commands cost; OLD=<command of version 0.2> measures that beside them
 	@$(BIN)/python tools/bench $(if $(OLD),--old "$(OLD)")
+
+bench-decisions: .venv/dev ## Measure whether councils find what no member knows alone
+	@$(BIN)/python tools/bench_decisions
 
 fmt: .venv/dev ## Format the code
 	@$(BIN)/ruff check --fix .

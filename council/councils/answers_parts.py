@@ -106,12 +106,11 @@ def _as_markdown(text: str) -> str:
     value = _json(text[begin:end])
     while isinstance(value, dict) and [type(inner) for inner in value.values()] == [dict]:
         (value,) = value.values()
-    keys = value if isinstance(value, dict) else {}
+    keys = value if isinstance(value, dict) and not {"name", "arguments"} <= value.keys() else {}
     labels = [(label_of(key, "")[0], given) for key, given in keys.items()]
     named = [_part(name, given) for name, given in labels if name not in ("", "other")]
     said = [str(keys[key]) for key in ("text", "content") if key in keys]
-    is_call = "name" in keys and "arguments" in keys
-    is_form = len(named) > (text[begin:end] != text.strip()) and not is_call
+    is_form = len(named) > (text[begin:end] != text.strip())
     return "\n".join([text[:begin], *said, *named, text[end:]]) if is_form else text
 
 
