@@ -5,7 +5,8 @@ Its events have `type`, `at`, `traceId`, `agentId` (who did it) and, of messages
 fields of their records:
 
 - `agent.message`, `agent.call.start`; `agent.call.end` and `agent.call.error` (number, outcome).
-- `message.seen` (messageId): it stood in a prompt of `agentId`, or was read.
+- `message.seen` (ids): they stood in a prompt of `agentId`, or were read. Older ledgers have
+  `message.handed`, `message.read` and `message.answered`.
 - `routing.decision`, `artifact.publish`, `artifact.fetch`: for the log alone.
 - Of runs: see `runs/work.py`. The run of call 7 is `calls.7.AGENT.1`.
 """
@@ -92,7 +93,8 @@ class State(Record):
 
 EVENTS = (
     *("agent.message", "agent.call.start", "agent.call.end", "agent.call.error"),
-    *("message.seen", "routing.decision", "artifact.publish", "artifact.fetch", *work.TYPES),
+    *("message.seen", "message.handed", "message.read", "message.answered"),
+    *("routing.decision", "artifact.publish", "artifact.fetch", *work.TYPES),
 )
 
 
@@ -115,8 +117,8 @@ def evolve(state: State, event: Event) -> None:
             del state.traces[trace]
         for old in [one for one in state.calls if one.status][:-KEPT]:
             state.calls.remove(old)
-    elif kind == "message.seen":
-        for message in [one for one in state.messages if one.id == event["messageId"]]:
+    elif kind.startswith("message."):
+        for message in [one for one in state.messages if one.id in event["ids"]]:
             message.seen = event["at"]
     elif kind.startswith("agent.call."):
         for known in [one for one in state.calls if one.number == event["number"]]:

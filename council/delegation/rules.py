@@ -152,7 +152,7 @@ def seen(state: State, agent: str, now: datetime, until: str) -> list[Event]:
     """Return that an agent has seen its messages of up to an instant."""
     made = {"type": "message.seen", "agentId": agent, "at": times.text(now)}
     mine = [one for one in waiting(state, agent) if one.at <= until]
-    return [{**made, "traceId": one.trace_id, "messageId": one.id} for one in mine]
+    return [{**made, "traceId": one.trace_id, "ids": [one.id]} for one in mine]
 
 
 def due(state: State, now: datetime) -> list[Event]:
