@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 
 import hikari
 
@@ -28,8 +30,17 @@ LONGEST, MOST_READ = 1900, 500
 
 def exchange(app: App, room: Any, member: Any) -> None:
     """Fetch and post what is new on either side; `room` is the document, `member` finds agents."""
+    _ran(_exchange(app, room, member))
+
+
+def guilds(app: App) -> list[dict[str, Any]]:
+    """Return the guilds that the bot administers, with their private channels by id."""
+    return _ran(_guilds(app.world))  # type: ignore[no-any-return]
+
+
+def _ran(work: Coroutine[Any, Any, Any]) -> Any:
     try:
-        asyncio.run(_exchange(app, room, member, app.world))
+        return asyncio.run(work)
     except (hikari.HikariError, OSError, ValueError) as error:
         what = f"Discord: {cut(str(error), 200) or type(error).__name__}"
         raise Unexpected("discord", what, f"check {DISCORD}, and the channel's rights") from None
@@ -38,15 +49,37 @@ def exchange(app: App, room: Any, member: Any) -> None:
 logging.getLogger("hikari").setLevel(logging.CRITICAL)  # a command prints its own words
 
 
-async def _exchange(app: App, room: Any, member: Any, env: dict[str, str]) -> None:
+@asynccontextmanager
+async def _rest(env: dict[str, str]) -> AsyncIterator[Any]:
     there = hikari.RESTApp(url=env.get(URL))
     await there.start()
     try:
         async with there.acquire(env.get(DISCORD, ""), hikari.TokenType.BOT) as rest:
-            await _fetch(app, room, member, rest)
-            await _post(app, room, rest)
+            yield rest
     finally:
         await there.close()
+
+
+async def _exchange(app: App, room: Any, member: Any) -> None:
+    async with _rest(app.world) as rest:
+        await _fetch(app, room, member, rest)
+        await _post(app, room, rest)
+
+
+async def _guilds(env: dict[str, str]) -> list[dict[str, Any]]:
+    made, may = list[dict[str, Any]](), hikari.Permissions
+    async with _rest(env) as rest:
+        async for guild in rest.fetch_my_guilds():
+            if not guild.my_permissions & may.ADMINISTRATOR:
+                continue
+            channels = dict[str, str]()
+            for one in await rest.fetch_guild_channels(guild.id):
+                rule = getattr(one, "permission_overwrites", {}).get(guild.id)  # of everybody
+                is_text = isinstance(one, hikari.GuildTextChannel)
+                if is_text and rule and rule.deny & may.VIEW_CHANNEL:
+                    channels[str(one.id)] = one.name or ""
+            made.append({"name": guild.name, "channels": channels})
+    return made
 
 
 async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:

@@ -68,6 +68,16 @@ def author(app: App, state: Room, by: str) -> tuple[str, str | None, str]:
     return ident, agent, "verified"
 
 
+def discord() -> Any:
+    """Return the module that reaches Discord, an extra."""
+    try:
+        from council.rooms import discord as module  # late: an extra
+    except ImportError:
+        hint = "install it: pip install 'council-files[discord]'"
+        raise Unexpected("no-discord", "Discord needs hikari", hint) from None
+    return module
+
+
 class _Rooms(KindRow):
     """See `KindRow`, which says what each function returns."""
 
@@ -136,12 +146,7 @@ class _Rooms(KindRow):
     def exchange(self, app: App, name: str) -> None:
         if not self.document(app, name).peek().tie:
             return
-        try:
-            from council.rooms import discord  # late: an extra
-        except ImportError:
-            hint = "install it: pip install 'council-files[discord]'"
-            raise Unexpected("no-discord", "Discord needs hikari", hint) from None
-        discord.exchange(app, self.document(app, name), member)
+        discord().exchange(app, self.document(app, name), member)
 
     def is_over(self, state: Room) -> bool:
         about = state.discussion

@@ -11,7 +11,7 @@ from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, hearing, page, relay
 from council.rooms import model as m
 from council.rooms.model import Discussion, Event, Member, Room
-from council.rooms.row import ROOMS, SUMMARIES, author, member, view
+from council.rooms.row import ROOMS, SUMMARIES, author, discord, member, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,6 +186,13 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
 
     made = change(app, name, decide, by)
     return {**made, "minutes": ROOMS.finish(app, name)}
+
+
+def guilds(app: App) -> list[dict[str, Any]]:
+    """Return the guilds of Discord that the bot administers, with the rooms that channels are."""
+    states = [ROOMS.document(app, name).peek() for name in ROOMS.names(app)]
+    tied = {one.tie.channel: one for one in states if one.tie}
+    return [{**one, "tied": tied} for one in discord().guilds(app)]
 
 
 def answer(app: App, rule: str, request: dict[str, Any]) -> dict[str, Any]:

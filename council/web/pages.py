@@ -24,7 +24,7 @@ from council.kernel.errors import NotFound, Refusal
 from council.observe import status
 from council.rooms import rules
 from council.rooms import service as rooms
-from council.rooms.model import FREE
+from council.rooms.model import DISCORD, FREE
 from council.rooms.row import ROOMS
 from council.runs import starting
 from council.setup import agents as setup
@@ -230,11 +230,12 @@ def minute(app: App, at: Values) -> Values:
 
 
 @page("/dirigent", "dirigent.html")  # document 001's control page
-def control(app: App, _: Values) -> Values:
-    """List rooms and identities."""
+def control(app: App, at: Values) -> Values:
+    """List rooms and identities; where it is asked for, guilds of Discord."""
+    more = {"discord": DISCORD in app.world, "guilds": rooms.guilds(app) if "guilds" in at else []}
     known = starting.registry_of(app).identities
     channels, source = status.status(app)["channels"], bool(identities.found(app))
-    return {"channels": channels, "free": FREE, "identities": known, "source": source}
+    return {**more, "channels": channels, "free": FREE, "identities": known, "source": source}
 
 
 @page("/rooms/{name}", "room.html")

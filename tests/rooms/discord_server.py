@@ -55,6 +55,15 @@ class Server:
             case ["GET", "users", "@me"]:
                 more = {"mfa_enabled": False, "flags": 0, "verified": True}
                 return 200, {**self.user(BOT), **more}
+            case ["GET", "users", "@me", "guilds"]:
+                names = {"name": "Home", "icon": None, "owner": True, "features": []}
+                names |= {"approximate_member_count": 3, "approximate_presence_count": 2}
+                rows = [{**names, "id": str(GUILD + at), "permissions": 8 - at} for at in (0, 8)]
+                return 200, rows * (query.get("after") in (None, ["0"]))
+            case ["GET", "guilds", _, "channels"]:
+                made = self.answer(["GET", "channels", ""], query, body)[1]
+                rule = {"id": str(GUILD), "type": 0, "allow": "0", "deny": "1024"}
+                return 200, [{**made, "permission_overwrites": [rule]}, {**made, "id": "201"}]
             case ["GET", "channels", _]:
                 made = {"id": str(CHANNEL), "type": 0, "guild_id": str(GUILD), "name": "den"}
                 made |= {"position": 1, "permission_overwrites": [], "topic": None, "nsfw": False}

@@ -30,6 +30,13 @@ def team(root: Path, url: str, token: str = TOKEN) -> App:
     return app
 
 
+def test_guilds_are_those_that_the_bot_administers(tmp_path: Path) -> None:
+    with discord_server() as there:
+        (guild,) = service.guilds(team(tmp_path, there.url))
+        assert (guild["name"], guild["channels"]) == ("Home", {str(CHANNEL): "den"})
+        assert guild["tied"][str(CHANNEL)].name == "den"
+
+
 def test_both_sides_hear_each_other(tmp_path: Path) -> None:
     with discord_server() as there:
         there.names |= {HENRY: "henry-bot", SAGE: "sage-bot", ZOE: "Zoe"}
