@@ -79,7 +79,7 @@ def heard(
     first = decisions.provisional(state, agent)
     if first is not None:
         heard = answers.merge(first, heard, {fault.part for fault in first.faults})
-    said = [("", state.topic), ("", state.brief)]
+    said = [("", text) for text in (state.topic, state.brief, *form.options.values())]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
     if quoted := quotations(words, said, names):

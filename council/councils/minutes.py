@@ -9,7 +9,7 @@ from __future__ import annotations
 from council.councils import page as pages
 from council.councils import sight, views, words
 from council.councils.model import Entry, Side, State
-from council.councils.verdict import departs
+from council.councils.verdict import same
 from council.kernel import page, times
 from council.kernel.record import Any
 
@@ -96,13 +96,15 @@ class _Minutes:
             why = {written.agent: written.heard.consensus} if written else {}
         reasons = [{"who": who, "text": text} for who, text in why.items() if text.strip()]
         advice = self.came["recommendation"] * (not council)
+        differs = won.letter and advice and same(advice, tally.decision) is None
+        others = [one.text for one in tally.options if one.letter not in tally.winners]
         gone = {(who, one.code): one for past in state.rounds for who, one in past.absent.items()}
         values = {
             **vars(state.runs), "state": state, "council": council, "refused": state.kept_aside,
             "title": page.one_line(self.title()), "duration": duration, "verdict": self.verdict,
             f"end-{self.end}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
-            "other": won.letter and advice and departs(advice, tally),
+            "differs": differs, "other": differs and same(advice, others) is not None,
             "because": self.told or reasons, "dissent": self.came["dissent"],
             "blockers": [one for one in state.blockers if one.open],
             "questions": sight.unanswered(state), "options": tally.options,

@@ -32,16 +32,9 @@ Answers = list[tuple[str, Heard]]
 By = dict[str, dict[str, str]]
 
 # Behind a shared beginning these words limit or deny it: the longer text says something else.
-_DENYING = (
-    "not no never none nor neither nothing against instead rather otherwise"
-    " ne pas non jamais aucun aucune ni rien contre plutôt"
+_LIMITS = frozenset(
+    ["not", "no", "never", "none", "nor", "neither", "nothing", "without", "but", "unless", "except", "only", "if", "until", "although", "though", "however", "or", "provided", "assuming", "when", "while", "once", "instead", "rather", "otherwise", "against", "partly", "later", "condition", "subject", "ne", "pas", "non", "jamais", "aucun", "aucune", "ni", "rien", "sans", "mais", "sauf", "seulement", "si", "jusqu", "jusque", "sinon", "excepté", "hormis", "quoique", "ou", "pourvu", "quand", "plutôt", "contre", "condition", "réserve"]
 )
-_LIMITING = (
-    "without but unless except only if until although though however or provided assuming when"
-    " while once partly later condition subject sans mais sauf seulement si jusqu jusque sinon"
-    " excepté hormis quoique ou pourvu quand condition réserve"
-)
-_LIMITS = frozenset(f"{_DENYING} {_LIMITING}".split())
 _READ = dict[str, list[str]]()  # the words of positions: each is compared with all options
 _MOST = 2000
 
@@ -85,22 +78,6 @@ def _says_more(longer: str, shorter: str) -> bool:
     breaks = [at for at, letter in enumerate(longer) if letter in ".,;:!?—–-(…\n"]
     ends = any(words(longer[:at]) == short for at in breaks)
     return ends and not _LIMITS.intersection(long[len(short) :])
-
-
-def departs(advice: str, tally: Tally) -> bool:
-    """Return whether a text may recommend something other than the winning option.
-
-    Where only that one is held, the text has to show it: it says what another option says, shares
-    no word with it, denies something in its first clause, or limits its first sentence.
-    """
-    held, known = [one for one in tally.options if one.holders], words(" ".join(tally.decision))
-    sentence = next((advice[:at] for at, sign in enumerate(advice) if sign in ".!?;—\n"), advice)
-    clause, _, more = sentence.partition(",")
-    doubts = _LIMITS.intersection(words(clause)).union(set(_LIMITING.split()) & set(words(more)))
-    others = [one.text for one in tally.options if one.letter not in tally.winners]
-    is_other = same(advice, others) is not None or not set(known).intersection(words(advice))
-    is_clear = len(held) == 1 and not (is_other or doubts.difference(known))
-    return same(advice, tally.decision) is None and not is_clear
 
 
 def letter_of(index: int) -> str:
