@@ -129,7 +129,6 @@ class _Edits:
     def answers(self) -> None:
         """Take in what stands in the sections of participants, or was typed there."""
         typed: Typed = {agent: [] for agent in self.base.participants}
-        self.strayed = self.page.strayed
         there = [one.name for one in self.page.entries]
         for who, text in self.page.typed:
             said = [e.text for e in self.now.entries if e.agent == who and e.id not in there]
@@ -137,7 +136,7 @@ class _Edits:
                 self.loose.append(text)
             elif not any(same(text, other) for other in (*typed[who], *said)):
                 typed[who].append(text)
-                self.strayed |= self.entry(who) is not None
+                self.page.strayed |= self.entry(who) is not None
         self.entries(typed)
         for ident, mine in typed.items():
             was = as_typed(self.base.drafts.get(ident, ""))
@@ -196,7 +195,7 @@ class _Edits:
             self.decide(ident, text, word or one.status)
             return
         is_known = word == RESPONDED and one.status in ANSWERED  # of a text that said more
-        if word in ANSWERED and entry is None and self.strayed and not is_known:
+        if word in ANSWERED and entry is None and self.page.strayed and not is_known:
             self.refuse(f"{ident}: {word}, but there is no text below its own heading")
         elif word and word != one.status and not is_known:
             self.take("status.set", agent=ident, status=word, origin="edited", at=self.text_at)

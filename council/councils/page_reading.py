@@ -80,8 +80,7 @@ class Page:
         if ours:
             values = [t[key][:-3] for t in _BOTH for key in _VALUES]
             starts = [start for start in starts if start in values]
-        headings = _headings(state)
-        pieces = _owned(reading.parse(text, *headings), headings[1])
+        pieces = _owned(reading.parse(text, *(headings := _headings(state))), headings[1])
         for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
             if piece.kind == "heading" and piece.section == "title":
                 name = piece.name.strip("*_" if piece.name[:1] in ("*", "_") else "")
@@ -137,10 +136,10 @@ class Page:
         rows: list[str] = []
         for line in piece.lines:  # a line directly below an item belongs to it
             above = item(rows[-1]) if rows and line.strip() and item(line) is None else None
-            is_listed = above and folded(above.partition(":")[0]) not in _LABELS
-            open_in = {"options": True, "convergence": is_listed}
-            open_in["participants"] = above and above[-1] in ":)"
-            if above and (open_in.get(section) or self._begins(above + line)):
+            is_text = folded((above or "").partition(":")[0]) not in _LABELS
+            is_text = is_text and section in ("options", "convergence")
+            is_text |= section == "participants" and (above or "")[-1:] in (":", ")")
+            if above and (is_text or self._begins(above + line)):
                 rows[-1] += f" {line.strip()}"
             else:
                 rows.append(line)
@@ -251,10 +250,8 @@ def _word(text: str) -> str:
 def adopt(text: str, name: str = "") -> list[Event]:
     """Return one event `adopted` with the state that a page says; nothing where it is no page.
 
-    A page of another name than `name`, that of the file, is a copy: a conversation of its own.
-
-    The block counts, and without one the readable lines. Drafts, notes, blockers and what was typed
-    are left to `edits`, which the document asks next.
+    The block counts, and without one the readable lines; a page of another name than `name` is a
+    copy. Drafts, notes, blockers and what was typed are left to `edits`, which comes next.
     """
     first = Page(text)
     state = _state(text, first)

@@ -134,10 +134,7 @@ def _changed(old: list[str], now: list[str], typed: list[str]) -> list[list[Any]
 
 
 def adopt(page: str, name: str = "") -> list[Event]:
-    """Return the event `adopted` of a page without a journal, [] where it is no room's.
-
-    A page of another name than `name`, that of the file, is a copy: a room of its own.
-    """
+    """Return the event `adopted` of a page without a journal, [] where it is no room's."""
     from council.kernel import reading  # late: as above
 
     found = reading.block_of(page)
@@ -147,6 +144,6 @@ def adopt(page: str, name: str = "") -> list[Event]:
     rows = [row for row in found.pop("messages", []) if str(row.get("id")) in said]
     found["messages"] = [{**row, "content": said[str(row["id"])]} for row in rows]
     found.pop("schemaVersion", None)
-    if name and found.get("name") != name:
+    if name and found.get("name") != name:  # a copy: a room of its own
         found |= {"name": name, "channelId": f"{found['channelId']}-{name}"}
     return [{"type": "adopted", "state": Room.from_json(found).to_json()}]
