@@ -32,9 +32,13 @@ Answers = list[tuple[str, Heard]]
 By = dict[str, dict[str, str]]
 
 # Behind a shared beginning these words limit or deny it: the longer text says something else.
-_LIMITS = frozenset(
-    ["not", "no", "never", "none", "nor", "neither", "nothing", "without", "but", "unless", "except", "only", "if", "until", "although", "though", "however", "or", "provided", "assuming", "when", "while", "once", "instead", "rather", "otherwise", "against", "partly", "later", "condition", "subject", "ne", "pas", "non", "jamais", "aucun", "aucune", "ni", "rien", "sans", "mais", "sauf", "seulement", "si", "jusqu", "jusque", "sinon", "excepté", "hormis", "quoique", "ou", "pourvu", "quand", "plutôt", "contre", "condition", "réserve"]
+_LIMITING = (
+    "not no never none nor neither nothing without but unless except only if until although though"
+    " however or provided assuming when while once instead rather otherwise against partly later"
+    " condition subject ne pas non jamais aucun aucune ni rien sans mais sauf seulement si jusqu"
+    " jusque sinon excepté hormis quoique ou pourvu quand plutôt contre condition réserve"
 )
+_LIMITS = frozenset(_LIMITING.split())
 _READ = dict[str, list[str]]()  # the words of positions: each is compared with all options
 _MOST = 2000
 
