@@ -103,6 +103,8 @@ def test_with_few_questions_nothing_is_called_equal():
     assert report.compared([True] * 20, [True] * 20)["verdict"] == "same"
     assert report.compared([True] * 6, [False] * 6)["verdict"] == "different"
     assert report.compared([], [])["verdict"] == "unclear"
+    alike = report.compared([True] * 20, [False] * 20)  # exact: 1 - 0.025 ** (1 / 20) = 16.8 %
+    assert (round(alike["low"], 1), alike["high"]) == (66.3, 100)
 
 
 def test_a_report_names_where_talk_changed_the_vote():
