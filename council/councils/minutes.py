@@ -98,13 +98,14 @@ class _Minutes:
         advice = self.came["recommendation"] * (not council)
         differs = won.letter and advice and same(advice, tally.decision) is None
         others = [one.text for one in tally.options if one.letter not in tally.winners]
+        is_other = same(advice, others) is not None
         gone = {(who, one.code): one for past in state.rounds for who, one in past.absent.items()}
         values = {
             **vars(state.runs), "state": state, "council": council, "refused": state.kept_aside,
             "title": page.one_line(self.title()), "duration": duration, "verdict": self.verdict,
             f"end-{self.end}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
-            "differs": differs, "other": differs and same(advice, others) is not None,
+            "differs": differs, "advice": advice, "other": differs and is_other,
             "because": self.told or reasons, "dissent": self.came["dissent"],
             "blockers": [one for one in state.blockers if one.open],
             "questions": sight.unanswered(state), "options": tally.options,
