@@ -122,6 +122,8 @@ FOUND = [
      "The quiet one, since the queue costs more.\n\nMy answer stands above.", None),
     ("claude", claude(("a", "Yes, for the taste."), ("b", "See above."), result="See above."),
      0, "Yes, for the taste.\n\nSee above.", 1000),
+    ("openhands", lines([{"kind": "ActionEvent", "tool_name": "finish", "action": {"message": "Y"}}]),
+     0, "Y", None),
 ]  # fmt: skip
 
 
@@ -129,6 +131,14 @@ FOUND = [
 def test_where_the_answer_is(reader, output, code, text, tokens):
     made = outcome(reader, output, code=code)
     assert (made.code, made.text, made.use.tokens) == ("", text, tokens)
+
+
+@pytest.mark.parametrize("reader", ["claude", "codex", "gemini", "openhands", "opencode", "pi"])
+def test_a_finished_answer_counts_however_the_program_ends(reader):
+    good = [r for r in ROWS if r["reader"] == reader and r["expect"]["code"] == ""]
+    for output in [lines(r["stdout"]) for r in good if not r["killed"]]:
+        made = outcome(reader, output, "error: a hook failed", code=1)
+        assert read(reader, output).is_over and (made.code, bool(made.text)) == ("", True)
 
 
 def test_a_program_that_asks_without_end_is_noticed():
