@@ -17,6 +17,7 @@ PLAY = [
     ("respond Yes. --as ada", 0, "ada: COLLECT, round 1: recorded"),
     ("respond Yes. --as ada", 0, "was recorded before"),
     ("respond No. --as ada", 4, "council: "),
+    ("show k --last 1", 0, "answers are sealed until all have answered."),
     ("status", 0, "  bea: WAITING, answers by hand"),
     ("status --problems", 0, "\n    council schedule --install"),
     ("explain", 0, "Waits for:\n  bea's answer by hand since 2026-11-28T09:00:00Z"),

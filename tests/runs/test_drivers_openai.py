@@ -106,6 +106,7 @@ FAILURES = [  # status, kind, body, then code and a part of the words
     (401, JSON, '{"error": {"message": "Bad key sk-1234567"}}', "refused-key", "Bad key ***"),
     (404, JSON, '{"error": {"message": "no model m"}}', "bad-model", "/v1/chat/completions"),
     (200, "text/html", "<html>Log in</html>", "bad-settings", "a page for people"),
+    (200, "", stream({"error": "GPU on fire"}), "crashed", "GPU on fire"),
     (302, "text/html", "", "crashed", "it sends us to https://elsewhere.example/"),
 ]
 
@@ -115,7 +116,7 @@ def test_failures(tmp_path, status, kind, body, code, words):
     headers = {"Location": "https://elsewhere.example/"} if status == 302 else {}
     server = Server(status, kind or "text/event-stream", body, **headers)
     output = ask(tmp_path, server, {"MY_KEY": "sk-1234567"}, api_key_env="MY_KEY")
-    assert output.code == code and words in output.words
+    assert output.code == code and words in output.words and "exit 0" not in output.words
     assert server.sent[0] == "Bearer sk-1234567"
 
 

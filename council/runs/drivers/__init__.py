@@ -118,7 +118,7 @@ def judged(
             last = last or said.strange
             output.code = readers.classified(last, said.status, said.code)
             output.words = readers.told(last) or f"it ended with {how}, silently"
-            output.words += f" ({how})" if output.code == "crashed" and last else ""
+            output.words += f" ({how})" if output.code == "crashed" and last and exit_code else ""
     line = " ".join(output.words.split())
     output.words = "".join(letter for letter in line if letter.isprintable())
     return output
