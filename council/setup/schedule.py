@@ -291,6 +291,6 @@ def is_heartbeat(command: str, root: str) -> bool:
     """
     text = os.path.expandvars(command.translate(_UNQUOTED)) + " "
     text = text.replace("~/", os.path.expanduser("~/"))
-    before, is_there, _ = text.partition(" heartbeat")
+    before, is_there, after = text.partition(" heartbeat")
     names = any(f"{root.translate(_UNQUOTED)}{end}" in text for end in (" ", ";", ")", "/ "))
-    return bool(is_there) and "council" in before and names
+    return bool(is_there) and "council" in before and names and "--dry-run" not in after

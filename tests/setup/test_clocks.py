@@ -156,6 +156,8 @@ def test_other_ways_to_run_the_heartbeat_are_known(machine, command, monkeypatch
     (here / "tab").write_text(f"5 * * * * {command.format(root=root)}\n")
     assert len(list(schedule.clocks(root, env))) == 1
     assert not list(schedule.clocks(os.path.dirname(root), env))
+    (here / "tab").write_text(f"5 * * * * {command.format(root=root)} --dry-run\n")
+    assert not list(schedule.clocks(root, env))
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])
