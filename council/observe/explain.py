@@ -28,7 +28,10 @@ def explain(app: App, which: str = "") -> Made:
     if which in app.conversations():
         return conversation(app, which)
     if kind := app.other(which):
-        return kind.explained(app, which, kind.document(app, which).read())
+        state = kind.document(app, which).read()
+        made, wrong = kind.explained(app, which, state), status.failed(app, kind, state)
+        way = [*made["hindrances"], *status.failures(app, which, wrong)]
+        return {**made, "hindrances": way, "tried": [one.to_json() for one in wrong]}
     from council.archive import minutes  # late: not for what is open
     from council.tasks.wire import tables  # late: as above
 

@@ -12,13 +12,15 @@ from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import timedelta
 from council.runs import places, starting
-from council.runs.work import Run
+from council.runs.kinds import RETRIES
+from council.runs.work import FINAL, Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from council.agents.settings import AgentSettings
     from council.app import App
+    from council.runs.kinds import KindRow
 
 OVERDUE = timedelta(minutes=10)  # a heartbeat every 5 minutes would have acted by then
 STARTING = timedelta(seconds=5)  # who answers last starts the next ones at once
@@ -59,6 +61,7 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
             else:
                 made = kind.status(app, one, state)
                 made["line"] = kind.line(made)
+                made["problems"] += failures(app, one, failed(app, kind, state))
                 wrong += made["problems"]
             found[kind.place_in_report].append(made)
     resting = _resting(app, registry)
@@ -114,13 +117,26 @@ def _failed(state: model.State) -> list[Run]:
     return [run for run in last.values() if run.outcome == "failed" and run.agent not in done]
 
 
-def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
-    """Yield what is wrong with one conversation, each with its cure."""
-    name, now, runs = state.name, times.text(app.now), state.runs
-    for run in _failed(state):
+def failed(app: App, kind: KindRow, state: Any) -> list[Run]:
+    """Return runs of another document that failed, if they are tried again or never can be."""
+    last = {run.agent: run for run in state.runs.by_id.values()}
+    again = {one.agent for one in kind.module.work(state, app.now + RETRIES)}
+    wrong = [run for run in last.values() if run.outcome == "failed"]
+    return [run for run in wrong if run.agent in again or run.code in FINAL]
+
+
+def failures(app: App, name: str, runs: list[Run]) -> Iterator[Problem]:
+    """Yield what runs failed of, each with its cure."""
+    for run in runs:
         told = cut(run.words, 200) + (f"; next attempt at {run.again}" if run.again else "")
         fix = _cure(app, run.agent, run.code)
         yield problem(name, "failed", agent=run.agent, code=run.code, words=told, fix=fix)
+
+
+def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
+    """Yield what is wrong with one conversation, each with its cure."""
+    name, now, runs = state.name, times.text(app.now), state.runs
+    yield from failures(app, name, _failed(state))
     for run in runs.by_id.values():
         if run.is_open() and run.place >= 0:
             folder = f"{app.state_folder}/places"
@@ -204,6 +220,6 @@ def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[
         fix = _rest_cure(app, registry, ident)
         yield problem(ident, "resting", agent=ident, until=until, fix=fix)
     for fault in filter(None, [app.settings.fault, *app.settings.faults]):
-        yield problem("council.toml", "settings", fault=fault)
+        yield problem("settings", "settings", fault=fault)
     for path in copies.conflict_copies(app.root):
         yield problem(path, "conflict-copy", path=path)

@@ -8,7 +8,7 @@ from council.kernel import times
 from council.kernel.document import Document
 from council.kernel.ids import cut
 from council.kernel.record import Any
-from council.kernel.times import datetime
+from council.kernel.times import datetime, timedelta
 from council.runs.work import Event, Run, Work
 
 TYPE_CHECKING = False
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from council.app import App
     from council.runs.drivers import Output
     from council.runs.starting import Started
+
+RETRIES = timedelta(days=366)  # within it everything is tried again that will be
 
 
 class KindRow:
@@ -128,8 +130,9 @@ class KindRow:
 
     def status(self, app: App, name: str, state: Any) -> dict[str, Any]:
         """Return its row of `status` and `list`."""
-        running, wanted = self.running(state), self.module.work(state, app.now)
-        waiting = sorted({one.agent for one in wanted} - {*running})
+        running, ends = self.running(state), (app.now, app.now + RETRIES)
+        wanted = {one.agent for at in ends for one in self.module.work(state, at)}
+        waiting = sorted(wanted - {*running})
         status = "at work" if running or waiting else "quiet"
         made = {"name": name, "status": status, "waiting": waiting, "running": running}
         return {**made, "problems": []}

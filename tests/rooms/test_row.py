@@ -10,6 +10,7 @@ import pytest
 
 from council.app import App
 from council.kernel.errors import Refusal
+from council.observe import explain, status
 from council.rooms import decisions, page, service
 from council.rooms.row import ROOMS, author
 from council.runs import work as runs
@@ -81,6 +82,10 @@ def test_what_a_run_prints(app: App, output: Output, types: str, said: list[str]
     state = room.change(lambda _: events, by="henry", at=NOW).state
     assert [one.content for one in state.messages][1:] == said
     assert state.current_speaker == ("henry" if output.code == "crashed" else "sage")
+    why, fell = explain.explain(app, "den"), ["henry failed (crashed): It fell."]
+    for found in (status.status(app)["problems"], why["hindrances"]):
+        assert [one["what"] for one in found] == fell * (output.code == "crashed")
+    assert len(why["tried"]) == len(why["hindrances"])
     late = ROOMS.handed_in(app, state.copy(turn=9), run, Output(text="Late."), NOW)
     assert [event["type"] for event in late] == ["run.answered"]
 
