@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from council.app import App
+from council.delegation import service as delegation
 from council.kernel.errors import Refusal
 from council.observe import explain, status
 from council.rooms import decisions, page, service
@@ -140,6 +141,8 @@ def test_a_run_speaks_for_its_agent_alone(app: App) -> None:
     app.env["COUNCIL_TOKEN"] = "secret"
     with pytest.raises(Refusal, match="does not speak for henry"):
         service.post(app, "den", "I am Henry.", "henry")
+    with pytest.raises(Refusal, match="does not speak for henry"):
+        delegation.publish(app, b"Henry's", "text/plain", "henry")
     app.env.pop("COUNCIL_TOKEN")
     app.settings.trust = "strict"
     with pytest.raises(Refusal, match="own run"):
