@@ -211,8 +211,8 @@ def test_explain_names_the_person_who_has_the_last_word(workspace: Make) -> None
     w = workspace("ann", "ben")
     words = ["--people", "ann,ben,tom", "--phases", "collect", "--coordinator", "ann"]
     w.run("convene", "Tea?", *words, "--sign-off", "tom")
-    for agent in ("ann", "ben", "tom", "ann"):
-        w.run("respond", "--as", agent, f"{agent} says yes, for reasons of {agent}.")
+    for agent, why in (("ann", 1), ("ben", 2), ("tom", 3), ("ann", 4)):
+        w.run("respond", "--as", agent, f"{agent} says yes, for reason {why}.")
         doing = w.json("status")["conversations"][0]["participants"]["tom"]["doing"]
         assert doing == ("asked only if ann does not write" if agent == "tom" else doing)
     assert [one["what"] for one in w.json("explain")["waitsFor"]] == ["tom's approval"]
