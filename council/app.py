@@ -257,6 +257,9 @@ class App:
             what = f"{which!r} fits several conversations" if word else "several are open"
             hint = f"say which with --name: {', '.join(found[:10])}"
             raise Usage("ambiguous", what, hint, candidates=found)
+        if kind := self.other(which):
+            what = f"{which} is no conversation but a {kind.name}"
+            raise NotFound("not-found", what, f"see: council show {which}")
         what = f"no open conversation fits {which!r}" if word else "none is open"
         hint = f"open are: {', '.join(names[:10])}" if names else "open one: council convene TOPIC"
         raise NotFound("not-found", what, hint)

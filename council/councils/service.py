@@ -43,7 +43,7 @@ def document(app: App, which: str) -> Document[Any]:
     try:
         return app.conversation(app.find(which))
     except NotFound:
-        if not which:
+        if not which or app.other(which):
             raise
         from council.archive import minutes  # late: only for what is over
 

@@ -25,6 +25,7 @@ def explain(app: App, which: str = "") -> Made:
         NotFound: It is none of these.
         Usage: The name fits several conversations.
     """
+    which = which or app.env.get("COUNCIL_NAME", "")
     if which in app.conversations():
         return conversation(app, which)
     if kind := app.other(which):

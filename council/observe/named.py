@@ -20,6 +20,7 @@ def show(app: App, which: str, form: str = "", at: int = 0, last: int = 0) -> tu
         at: A revision of a conversation, 0 for now.
         last: How many of the newest parts; 0 is all.
     """
+    which = which or app.env.get("COUNCIL_NAME", "")
     if which and not app.is_open(which) and (kind := app.other(which)):
         return kind.shown(app, which, kind.document(app, which).read(), last)
     state = service.find(app, which, at)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from council.app import App
+from council.councils import service as councils
 from council.delegation import service as delegation
 from council.kernel.errors import Refusal
-from council.observe import explain, status
+from council.observe import explain, named, status
 from council.rooms import decisions, page, service
 from council.rooms.row import ROOMS, author
 from council.runs import work as runs
@@ -148,6 +149,15 @@ def test_a_run_speaks_for_its_agent_alone(app: App) -> None:
     with pytest.raises(Refusal, match="own run"):
         service.post(app, "den", "I am Henry.", "henry")
     assert service.post(app, "den", "I am Zoe.", "zoe")["outcome"] == "posted"
+
+
+def test_the_room_of_a_run_is_no_conversation(app: App) -> None:
+    app.env["COUNCIL_NAME"] = "den"
+    assert named.show(app, "")[1].startswith("den: chat")
+    assert explain.explain(app)["kind"] == "room"
+    for verb in (councils.document, councils.find):
+        with pytest.raises(Refusal, match="den is no conversation but a room"):
+            verb(app, "den")
 
 
 def test_names_of_rooms(app: App) -> None:
