@@ -20,7 +20,7 @@ from council.councils import kind, rules, service, sight, views, words
 from council.councils.model import State
 from council.councils.opening import members
 from council.kernel import ids
-from council.kernel.errors import NotFound, Refused
+from council.kernel.errors import Conflict, NotFound, Refused
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
 from council.runs import heartbeat, places
@@ -43,7 +43,7 @@ def ask(app: App, given: Given) -> Said:
         given.__dict__.update(own, options=given.options or ["yes", "no"])
     asked = opening(app, given) if not given.resume else service.Opening(topic="")
     if not given.resume and not asked.name and app.is_open(service.DEFAULT):
-        asked.name = ids.slug(asked.topic, 40) or "question"
+        asked.name = _named_by(asked.topic)
     if given.rehearse and not given.resume:
         from council.setup import demo  # late: only here
 
@@ -51,14 +51,23 @@ def ask(app: App, given: Given) -> Said:
         _show([], _lines(app, state))
         return _told(app, state, given)
     name = app.find(given.name or given.topic) if given.resume else asked.name or service.DEFAULT
+    ident = ""
     try:
         if given.resume:
             service.steer(app, name, "resume")
         else:
             _refuse_in_vain(app, asked)
-            for warning in service.convene(app, asked)["warnings"]:
+            try:
+                made = service.convene(app, asked)
+            except Conflict:  # another one was faster
+                if asked.name:
+                    raise
+                name = asked.name = _named_by(asked.topic)
+                made = service.convene(app, asked)
+            ident = made["conversationId"]
+            for warning in made["warnings"]:
                 err(f"! {warning}")
-        state = _followed(app, name)
+        state = _followed(app, name, ident)
     except KeyboardInterrupt:
         if not app.is_open(name):
             raise
@@ -67,6 +76,10 @@ def ask(app: App, given: Given) -> Said:
         err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
         return Said(data=done, more={"word": "paused"}, reply="steer", code=130)
     return _told(app, state, given)
+
+
+def _named_by(topic: str) -> str:
+    return ids.slug(topic, 40) or "question"
 
 
 def end_runs(app: App, documents: list[Document[Any]]) -> None:
@@ -111,11 +124,16 @@ def _told(app: App, state: State, given: Given) -> Said:
     return Said(data=done, more={"cost": cost}, code=code, reply=reply)
 
 
-def _followed(app: App, name: str) -> State:
+def _followed(app: App, name: str, ident: str) -> State:
     """Show what happens in a conversation until it is over; return its state then."""
     document, told, shown, beaten = app.conversation(name), list[str](), -1, -1
-    state, rescue = document.peek(), time.monotonic() + RESCUE
+    rescue = time.monotonic() + RESCUE
     while True:
+        try:
+            state = document.peek()
+        except NotFound:
+            break
+        ident = state.conversation_id
         began = time.monotonic()
         if state.rev != shown:
             shown = state.rev
@@ -133,11 +151,7 @@ def _followed(app: App, name: str) -> State:
             _show(told, [one for one in notes if one not in told])
             rescue = time.monotonic() + (RESCUE if waits == others else LONG)
         time.sleep(max(POLL, 2 * (time.monotonic() - began)))
-        try:
-            state = document.peek()
-        except NotFound:
-            break
-    state = service.find(app, state.conversation_id)
+    state = service.find(app, ident)
     _show(told, _lines(app, state))
     return state
 

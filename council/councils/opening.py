@@ -99,6 +99,9 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
         if (value := stated.get(what, known[0])) not in known:
             raise Usage(f"bad-{what}", f"no such {what}: {value[:40]}", f"use {', '.join(known)}")
     options = stated.get("options", [])
+    if options and opening.procedure == "council":
+        what = "options are voted on, and a council has no vote"
+        raise Usage("bad-options", what, "add --procedure deliberation, or leave them out")
     if len({one.casefold() for one in options}) < len(options):
         raise Usage("bad-options", "an option is named twice", "give each option once")
     if not 0 < stated.get("threshold", 1) <= len(found):

@@ -76,10 +76,19 @@ def loads(data: str | bytes, where: str = "the text") -> Any:
         value, end = _scan(text, 0)
         if end != len(text):
             raise ValueError("text after the value")
-    except StopIteration:
-        raise Invalid("bad-json", f"{where}: not JSON") from None
     except RecursionError:
         raise Invalid("bad-json", f"{where}: nested too deeply", "make it flatter") from None
-    except (ValueError, SystemError) as error:  # the last: a NUL in it
-        raise Invalid("bad-json", f"{where}: not JSON: {str(error)[:80]}") from None
+    except (ValueError, SystemError, StopIteration):  # the scanner alone has no words for them
+        raise Invalid("bad-json", f"{where}: not JSON{_fault(data)}") from None
     return value
+
+
+def _fault(data: str | bytes) -> str:
+    """Return what a JSON reader has to say about a text, "" where it finds no fault."""
+    import json  # late: only of what is no JSON
+
+    try:
+        json.loads(data)
+    except ValueError as error:
+        return f": {str(error)[:80]}"
+    return ""

@@ -122,7 +122,8 @@ FOUND = [
      "The quiet one, since the queue costs more.\n\nMy answer stands above.", None),
     ("claude", claude(("a", "Yes, for the taste."), ("b", "See above."), result="See above."),
      0, "Yes, for the taste.\n\nSee above.", 1000),
-    ("openhands", lines([{"kind": "ActionEvent", "tool_name": "finish", "action": {"message": "Y"}}]),
+    ("openhands", lines([{"kind": "ActionEvent", "tool_name": "finish",
+                          "action": {"message": "Y"}}]),
      0, "Y", None),
 ]  # fmt: skip
 
