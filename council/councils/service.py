@@ -86,7 +86,8 @@ def who(app: App, given: str) -> str:
 
 def person(app: App, given: str = "") -> str:
     """Return who speaks as a person: like `who`, else the login name."""
-    return given or app.env.get("COUNCIL_AGENT", "") or app.env.get("USER", "") or "person"
+    known = (app.env.get(name, "") for name in ("COUNCIL_AGENT", "USER"))
+    return given.strip().casefold() or next(filter(None, known), "person")
 
 
 def _origin(app: App, state: State, agent: str) -> str:
