@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.scenarios.workspaces import Workspace
@@ -132,3 +133,13 @@ def test_the_gate_says_by_its_exit_code_what_won(workspace: Make) -> None:
         asked = ["ask", "Which?", "--gate", "--options", options, "--max-rounds", "1", "--sealed"]
         done = w.run(*asked, "--name", f"k{code}")
         assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_asks_that_end_before_a_look_or_begin_together(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    done = w.run("ask", "Now?", "--gate", "--people", "tom", "--name", "k", "--timeout", "1s")
+    assert done.returncode == 9 and "Absent: tom (timeout)" in done.stdout, done.stderr
+    both = [("ask", topic, "--phases", "collect", "--timeout", "1s") for topic in ("Tea?", "Rum?")]
+    with ThreadPoolExecutor() as pool:
+        assert [one.returncode for one in pool.map(lambda words: w.run(*words), both)] == [0, 0]
+    assert {one["topic"] for one in w.json("list", "minutes")} == {"Now?", "Tea?", "Rum?"}
