@@ -46,7 +46,13 @@ def codes(heard: Heard) -> list[str]:
 
 @pytest.mark.parametrize(
     ("name", "share"),
-    [("", 0.95), ("-new", 0.95), ("-hard", 0.9), ("-voices", 0.9), ("-aside", 0.9)],
+    [
+        *[("", 0.95), ("-hard", 0.9)],
+        *[
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (("-new", 0.95), ("-voices", 0.9), ("-aside", 0.9))
+        ],
+    ],
 )
 def test_corpora_are_heard_right_or_asked(name: str, share: float) -> None:
     played = corpus.play(f"answers{name}")
@@ -495,6 +501,7 @@ HOSTILE = [
 BEGINNINGS = {"turn": "## Confidence\n", "vote": "## Choice\nB ", "contribution": "STATUS: agreed "}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BEGINNINGS)
 def test_hostile_texts_are_read_quickly(kind: str) -> None:
     form = (VOTE if kind == "vote" else TURN).copy(kind=kind)

@@ -299,7 +299,7 @@ PIECES = [
 HOSTILE = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_no_text_becomes_ours(one: str, two: str, note: str) -> None:
     state = council("AGREED", "!RESPONDED", "RESPONDED", mode="prd").state

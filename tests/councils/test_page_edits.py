@@ -597,6 +597,7 @@ JSON = st.recursive(
 KEYS = tuple(pages.block(made.challenge()))
 
 
+@pytest.mark.slow
 @given(st.sampled_from(KEYS), JSON, st.sampled_from((None, "stances", "at", "status", "text")))
 def test_a_block_of_any_shape_breaks_nothing(key: str, value: Any, inner: str | None) -> None:
     block = pages.block(made.challenge())
@@ -637,6 +638,7 @@ def test_a_real_formatter_changes_nothing(tool: str, tmp_path: Path) -> None:
         assert council.texts("nova") == [SMALL]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["<!--council-state\n{}\n-->", "<!--council:end-->\n```\n\n-->"])
 def test_a_line_that_is_deleted_or_moved_takes_no_word_of_an_answer(text: str) -> None:
     said = f"{text} first\n\nlast"
@@ -667,7 +669,7 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(STEPS, st.booleans(), st.sampled_from(("en", "fr")))
 def test_random_edits_lose_nothing(steps: Any, blind: bool, lang: str) -> None:
     """Every typed word is in an answer, a draft, a note, or reported; no answer is lost."""

@@ -114,6 +114,7 @@ def test_an_adopted_page_gives_the_state_again(state: State) -> None:
     assert got.config == state.config
 
 
+@pytest.mark.slow
 @given(made.TEXTS, made.TEXTS)
 def test_a_hostile_page_is_adopted(text: str, line: str) -> None:
     state = made.hostile(text, line)

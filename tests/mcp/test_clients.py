@@ -42,6 +42,7 @@ def test_a_turn_is_taken(served):
     assert served.json("show", "tea")["participants"]["ann"]["status"] == "RESPONDED"
 
 
+@pytest.mark.slow
 def test_a_change_reaches_who_follows(served):
     uri = "council://conversation/tea"
 
@@ -248,6 +249,7 @@ def test_what_cannot_be_served_is_one_line(stdio, words, env, says, code):
     assert says in done.stderr
 
 
+@pytest.mark.slow
 def test_at_the_end_of_input_open_calls_are_answered(stdio):
     hello = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "x", "version": "1"}}
     asked = [("initialize", {**hello, "capabilities": {}})]

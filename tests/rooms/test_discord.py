@@ -37,6 +37,7 @@ def test_guilds_are_those_that_the_bot_administers(tmp_path: Path) -> None:
         assert guild["tied"][str(CHANNEL)].name == "den"
 
 
+@pytest.mark.slow
 def test_both_sides_hear_each_other(tmp_path: Path) -> None:
     with discord_server() as there:
         there.names |= {HENRY: "henry-bot", SAGE: "sage-bot", ZOE: "Zoe"}

@@ -111,6 +111,7 @@ FAILURES = [  # status, kind, body, then code and a part of the words
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("status", "kind", "body", "code", "words"), FAILURES)
 def test_failures(tmp_path, status, kind, body, code, words):
     headers = {"Location": "https://elsewhere.example/"} if status == 302 else {}

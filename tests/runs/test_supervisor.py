@@ -124,6 +124,7 @@ def test_failures_are_tried_again_without_a_heartbeat(council):
     assert all(one.isdigit() for one in os.listdir(f"{council.app().state_folder}/places"))
 
 
+@pytest.mark.slow
 def test_a_further_try_is_made_with_mended_settings(council):
     council.begin(ada="exit 1", cid="sleep 60", backoff="4s")
     until(lambda: council.starts("ada"))

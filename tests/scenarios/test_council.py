@@ -7,6 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.scenarios.workspaces import Workspace
 
 Make = Callable[..., Workspace]
@@ -135,6 +137,7 @@ def test_the_gate_says_by_its_exit_code_what_won(workspace: Make) -> None:
         assert done.returncode == code, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_asks_that_end_before_a_look_or_begin_together(workspace: Make) -> None:
     w = workspace("ann", "ben")
     done = w.run("ask", "Now?", "--gate", "--people", "tom", "--name", "k", "--timeout", "1s")

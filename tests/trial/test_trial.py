@@ -73,6 +73,7 @@ def found() -> list[dict[str, object]]:
     return [report.figures(APP, played(seed)) for seed in SEEDS]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arm", "rate"),
     [*RATES.items(), ("vote", VOTES), ("council", VOTES), ("deliberation", VOTES + 0.2)],
@@ -83,6 +84,7 @@ def test_the_interval_holds_what_arithmetic_says(found, arm, rate):
     assert sum(row["low"] <= 100 * rate <= row["high"] for row in rows) >= 17
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arm", "verdict"), [("council", "same"), ("deliberation", "different")])
 def test_an_effect_is_called_one_and_none_is_not(found, arm, verdict):
     rows = [row for one in found for row in one["differences"]]
@@ -90,6 +92,7 @@ def test_an_effect_is_called_one_and_none_is_not(found, arm, verdict):
     assert said.count(verdict) >= 18
 
 
+@pytest.mark.slow
 def test_the_best_member_is_not_measured_by_the_answers_it_is_chosen_by(found):
     rows = [{row["arm"]: row["accuracy"] for row in one["arms"]} for one in found]
     chosen = [one["best"] for one in found]

@@ -46,6 +46,7 @@ async def readers(stream: Stream, count: int) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
     app = served.app
     served.debate()
