@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
+
 from council.councils import service
 from council.web.stream import Stream
 
