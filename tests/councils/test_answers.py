@@ -50,7 +50,7 @@ def codes(heard: Heard) -> list[str]:
         *[("", 0.95), ("-hard", 0.9)],
         *[
             pytest.param(*one, marks=pytest.mark.slow)
-            for one in (("-new", 0.95), ("-voices", 0.9), ("-aside", 0.9))
+            for one in (("-new", 0.95), ("-voices", 0.9), ("-aside", 0.9), ("-unseen", 0.9))
         ],
     ],
 )
