@@ -90,10 +90,14 @@ def heard(
 
 def _lettered(heard: Heard, form: answers.Form) -> Heard:
     """Return an answer whose position begins with an option's letter, as its choice."""
-    begin = heard.position.lstrip('*_`"“« ').partition(":")[0].strip("*_` ").split()
-    named = len(begin) == 2 and begin[0].casefold() == "option" and begin[1].strip("*_`")
-    is_choice = form.kind == "turn" and not heard.choice and named in form.options
-    return heard.copy(choice=str(named)) if is_choice else heard
+    begin = heard.position.lstrip('*_`"“« ')[:7].casefold()
+    if form.kind != "turn" or heard.choice or begin != "option ":
+        return heard
+    from council.councils.answers_words import fold, without  # late: few positions begin so
+
+    ballot, said = form.copy(kind="vote"), without("unchanged aside", fold(heard.position))
+    named = answers.read(f"## Choice\n\n{said}", ballot).choice
+    return heard.copy(choice=named) if named in form.options else heard
 
 
 def failure(fault: Fault) -> tuple[str, str]:

@@ -619,6 +619,20 @@ def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> No
     assert (said.choice, said.confidence, said.faults) == ("B", 4, [])
 
 
+@pytest.mark.parametrize(
+    ("position", "choice"),
+    [
+        *[("Option B: tin lasts.", "B"), ("Option B, unchanged: tin lasts.", "B")],
+        *[("**Option B** (unchanged). Tin.", "B"), ("Option B, inchangée : l'étain.", "B")],
+        *[("Option B, but only in May.", ""), ("Option C: straw.", ""), ("Options are few.", "")],
+    ],
+)
+def test_a_position_that_begins_with_a_letter_is_that_option(position: str, choice: str) -> None:
+    play = Play("deliberation", options=["Tiles.", "Tin."])
+    text = f"## Position\n{position}\n\n## Confidence\n4"
+    assert hearing.heard(play.state, "a", text).heard.choice == choice
+
+
 def test_json_is_read() -> None:
     text = '{"text": "Go ahead.", "status": "AGREED", "blocking": [], "resolved": ["the frost"]}'
     heard = read(text, FREE)
