@@ -73,7 +73,7 @@ def heard(
     is_json = words[:1] == "{" and words[-1:] == "}" and form.kind in ("turn", "vote")
     if is_json and not (read.faults or read.blockers):  # people read it, too
         words = answers.written(read, read.reasoning, form)
-    heard = _lettered(answers.merge(read, given, parts), form)
+    heard = _lettered(answers.merge(read, given, parts), words, form)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
     first = decisions.provisional(state, agent)
@@ -88,15 +88,21 @@ def heard(
     return Understood(text=words, heard=heard, question=asked)
 
 
-def _lettered(heard: Heard, form: answers.Form) -> Heard:
-    """Return an answer whose position begins with an option's letter, as its choice."""
-    begin = heard.position.lstrip('*_`"“« ')[:7].casefold()
-    if form.kind != "turn" or heard.choice or begin != "option ":
+def _lettered(heard: Heard, text: str, form: answers.Form) -> Heard:
+    """Return a turn with the option that it names: as its choice, or as its position begins."""
+    if form.kind != "turn" or heard.choice or not form.options:
         return heard
-    from council.councils.answers_words import fold, without  # late: few positions begin so
+    from council.councils.answers_words import fold, without  # late: where options were given
 
-    ballot, said = form.copy(kind="vote"), without("unchanged aside", fold(heard.position))
-    named = answers.read(f"## Choice\n\n{said}", ballot).choice
+    ballot, folded = form.copy(kind="vote"), fold(text)
+    if any(line.lstrip("#*_ ").startswith(("choice", "choix")) for line in folded.split("\n")):
+        named = answers.read(text, ballot).choice
+    else:
+        said = without("moves to", without("unchanged aside", fold(heard.position))).lstrip(
+            '*_`"“« '
+        )
+        is_named = said != fold(heard.position) or said.startswith("option ")
+        named = answers.read(f"## Choice\n\n{said}", ballot).choice if is_named else ""
     return heard.copy(choice=named) if named in form.options else heard
 
 

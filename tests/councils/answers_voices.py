@@ -212,6 +212,8 @@ PLAIN = [
     ("agree", "I agree with this position."),
     ("agree", "agree — son exemple remplit la condition que j'avais posée"),
     ("agree", "agree — I checked each step and found no error"),
+    ("agree", "agree — her reading is mine. To your question: no, the brief forbids it"),
+    ("agree", "agree — the later commit names the earlier one, and both numbers differ"),
     ("agree", "**Agree** — the data supports it."),
     ("agree", "agree — testing before launch is the right order"),
     ("agree", "agree – phased rollout reduces risk, and rollback stays simple"),

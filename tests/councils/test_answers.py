@@ -624,6 +624,9 @@ def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> No
     [
         *[("Option B: tin lasts.", "B"), ("Option B, unchanged: tin lasts.", "B")],
         *[("**Option B** (unchanged). Tin.", "B"), ("Option B, inchangée : l'étain.", "B")],
+        *[("I change from A to B: it lasts.", "B"), ("Je passe de A à B : il dure.", "B")],
+        *[("Tin lasts longer.\n\n## Choice\nB", "B"), ("Straw.\n\n## Choice\nnew", "")],
+        *[("I move from A to B, but only in May.", ""), ("A to B is a long way.", "")],
         *[("Option B, but only in May.", ""), ("Option C: straw.", ""), ("Options are few.", "")],
     ],
 )
