@@ -112,7 +112,7 @@ def _ended(app: App, number: int) -> Call:
         if one.status or late:
             return one.copy(status=one.status or model.TIMEOUT)
         if not any(run.tour == number for run in state.runs.by_id.values()):
-            starting.start(app, CALLS, model.IDENT, supervisor.apart(app))
+            starting.start(app, CALLS, model.IDENT, state, supervisor.apart(app))
         time.sleep(POLL)
 
 

@@ -247,7 +247,7 @@ class Document(Generic[S]):
         self._made = None if self.page is None else self._rendered(state)
         page = "" if self._made is None else digest(self._made)
         line = Line(rev=rev, mark=mark, at=times.text(self._at), page=page, **said)
-        self._journal.append(line)
+        self._stamp = self._journal.append(line)
         self._lines.append(line)
         self._state = state
         settles = getattr(self._kind, "settles", None)

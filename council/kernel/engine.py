@@ -273,12 +273,13 @@ class SharedJournal(Journal):
             self._engine.mend(self._place)
             return super().read(upto)
 
-    def append(self, line: Line, data: bytes = b"") -> None:
+    def append(self, line: Line, data: bytes = b"") -> tuple[Any, ...]:
         line.prev = self.last
         data = row_of(line)
         head = digest(data[:-1])
         self._commit((self._place, "line", head, data))
         self.last, self.weight = head, 0 if line.via == SEGMENT else self.weight + len(data)
+        return ()  # others may have appended since
 
     def sync(self) -> None:
         """Do nothing: what was fetched is durable elsewhere."""

@@ -112,10 +112,11 @@ class Journal:
             lines += [line for line in more if line.via != SEGMENT or not lines]
         return lines
 
-    def append(self, line: Line, data: bytes = b"") -> None:
+    def append(self, line: Line, data: bytes = b"") -> tuple[Any, ...]:
         """Add a line durably, with its `prev`; one that begins a segment is the first of a file.
 
         The caller has the lock and has read. `data`: the bytes of a line that counts already.
+        Return the stamp of what is known then; () where others may have added more.
 
         Raises:
             Moved: Another line was added meanwhile.
@@ -132,6 +133,7 @@ class Journal:
         else:
             self._add(data)
         self.last = line.was or digest(data[:-1])
+        return self.stamp()
 
     def _add(self, data: bytes) -> None:
         if self._returns:  # a tool changed the line ends; what was read is written again

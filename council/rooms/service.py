@@ -77,13 +77,14 @@ def follow(app: App, name: str, made: Change) -> list[str]:
 
         with suppress(Unexpected):  # the heartbeat says what is wrong, and does it again
             ROOMS.exchange(app, name)
+        state = ROOMS.document(app, name).peek()
     ours = [f"{one.agent}/tasks/{one.ident(state.channel_id)}" for one in page.work(state, app.now)]
     told = [os.path.lexists(f"{app.root}/memory/agents/{one}.md") for one in ours]
     if all(told) or app.env.get("COUNCIL_TOKEN"):
         return []
     from council.runs import starting  # late: only where somebody is woken
 
-    return list(starting.start(app, ROOMS, name).woken)
+    return list(starting.start(app, ROOMS, name, state).woken)
 
 
 def signal(app: App, name: str, events: list[Event]) -> None:

@@ -102,7 +102,7 @@ def serve(
         if row.is_over(state):
             filed = row.finish(app, name)
         else:
-            started = starting.start(app, row, name, begin)
+            started = starting.start(app, row, name, state, begin)
     served, moment = row.report(state, events, started, filed), wake(app, row, state)
     moments = ["" if filed or moment is None else times.text(moment), started.until]
     served["wake"] = min(filter(None, moments), default=None)

@@ -25,7 +25,7 @@ class Place(Record):
 
     number: int
     descriptor: int
-    run: str = ""
+    run: str
     token: str = ""
 
     def note(self) -> None:
@@ -41,8 +41,8 @@ class Place(Record):
         os.close(self.descriptor)
 
 
-def take(folder: str, most: int) -> Place | None:
-    """Return a free place, None where all `most` places are held.
+def take(folder: str, most: int, run: str) -> Place | None:
+    """Return a free place for a run, None where all `most` places are held.
 
     Asking who holds a place locks it for an instant (`held`), hence the second look.
     """
@@ -53,7 +53,7 @@ def take(folder: str, most: int) -> Place | None:
         for number in range(first, first + most):
             descriptor = os.open(f"{folder}/{number}", _MAKE, 0o600)
             if locks(descriptor):
-                return Place(number=number, descriptor=descriptor)
+                return Place(number=number, descriptor=descriptor, run=run)
             os.close(descriptor)
     return None
 

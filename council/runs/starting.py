@@ -89,14 +89,13 @@ class Started(Record):
     until: str | None = None
 
 
-def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Started:
-    """Claim what a document asks for, as far as limits and places allow, and start it.
+def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = None) -> Started:
+    """Claim what a document's state asks for, as far as limits and places allow, and start it.
 
     Agents without a program get their prompt as a file in `memory/agents/ID/tasks/`. `begin` sees
     claimed runs through and leaves their places to them; without one a new process does.
     """
     document, started, claimed = row.document(app, name), Started(), list[Place]()
-    state = document.peek()
     wanted = row.module.work(state, app.now)
     registry = registry_of(app) if wanted else None
     for one in wanted:
@@ -112,7 +111,7 @@ def start(app: App, row: KindRow, name: str, begin: Begin | None = None) -> Star
         way = hindrance(app, registry, agent)
         folder = f"{app.state_folder}/places"
         most = app.settings.max_runs + row.places_lent(state, one)
-        place = None if way else places.take(folder, most)
+        place = None if way else places.take(folder, most, one.ident(row.ident(state)))
         if place is None:
             started.waiting[one.agent] = way.code if way else "no-place"
             if way and way.until:
@@ -152,13 +151,13 @@ def _clock_is_asked(app: App) -> bool:
 def _claim(
     app: App, row: KindRow, document: Document[Any], one: Work, place: Place, seconds: float
 ) -> bool:
-    """Claim one run; False where another process has it or it is wanted no more."""
-    ident = row.ident(document.peek())
-    place.run, place.token = one.ident(ident), os.urandom(16).hex()
+    """Claim the run of a place; False where another process has it or it is wanted no more."""
+    place.token = os.urandom(16).hex()
     lease = timedelta(seconds=seconds) + GRACE
 
     def decide(state: Any) -> list[Event]:
-        if row.ident(state) != ident or one not in row.module.work(state, app.now):
+        ident = row.ident(state)
+        if one.ident(ident) != place.run or one not in row.module.work(state, app.now):
             return []
         held = {"place": place.number, "token": digest(place.token)}
         return [work.claimed(one, ident, app.now, lease, **held)]

@@ -203,12 +203,13 @@ def take(play: Play, hop: Hop, message: Message, result: str) -> None:
         _ask(play, hop, message)
 
 
-def fail(play: Play, hop: Hop, code: str, words: str) -> None:
-    """Note that a hop failed: O1 says so with an E."""
+def fail(play: Play, hop: Hop, code: str, words: str) -> list[Event]:
+    """Note that a hop failed: O1 says so with an E; return what the play has then."""
     details = f";details={data.fitted(words, 120)}" * bool(words)
     text = f"desc={tables.meanings('V5')[code]}{details}"
     message = to_worker(play.state, hop, "E", text, state=FAILED, code=code)
     play.add("task.failed", message=message, hop=hop.number, words=words)
+    return play.events
 
 
 def _ask(play: Play, hop: Hop, message: Message) -> None:

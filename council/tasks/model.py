@@ -135,9 +135,8 @@ class Context(Record):
         return [one for one in self.hops.values() if one.source == hop.number]
 
     def is_full(self) -> bool:
-        """Return whether it is open, but further requests need a new context."""
-        is_full = self.count >= LAST_MESSAGE or len(self.tasks) >= LAST_TASK
-        return is_full and not self.closed_at
+        """Return whether further requests need a new context."""
+        return self.count >= LAST_MESSAGE or len(self.tasks) >= LAST_TASK
 
     def pending(self) -> list[str]:
         """Return the tasks that wait for a person."""

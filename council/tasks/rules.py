@@ -23,31 +23,27 @@ def due(state: Context, now: datetime) -> list[Event]:
     """Return the next thing that follows from what was said, or from the time."""
     if not state.name or state.closed_at:
         return []
-    play = Play(state, now)
-    for hop in play.state.open_hops():
-        if why := _failing(play.state, hop, now):
-            fail(play, hop, *why)
-            return play.events
-    for hop in play.state.hops.values():
+    for hop in state.open_hops():
+        if why := _failing(state, hop, now):
+            return fail(Play(state, now), hop, *why)
+    for hop in state.hops.values():
         if hop.failure and hop.state not in m.OPEN:
-            _follow(play, hop)
-            return play.events
-    hops: dict[str, list[Hop]] = {}
-    for hop in play.state.hops.values():
+            return _follow(Play(state, now), hop)
+    at, hops = times.text(now), dict[str, list[Hop]]()
+    for hop in state.hops.values():
         hops.setdefault(hop.task, []).extend([] if hop.source else [hop])
-    for ident, task in play.state.tasks.items():
-        if task.question and task.until <= times.text(now) and not task.is_late:
-            return _late(play, ident, task, now)
+    for ident, task in state.tasks.items():
+        if task.question and task.until <= at and not task.is_late:
+            return _late(Play(state, now), ident, task)
         end = _end(task, hops.get(ident, [])) if task.state in m.OPEN else None
         if task.state in m.OPEN and state.count > m.LAST_MESSAGE + 50:
             end = {"state": m.FAILED, "result": "", "code": "E99", "words": "too many messages"}
         if end:
-            play.add("task.ended", task=ident, **end)
-            return play.events
+            return [{"type": "task.ended", "at": at, "task": ident, **end}]
     is_done = state.tasks and all(one.state not in m.OPEN for one in state.tasks.values())
-    if is_done and not (_joining(state) and _until(state) > times.text(now)):
-        play.add("context.closed", answer=answer(state))
-    return play.events
+    if is_done and not (_joining(state) and _until(state) > at):
+        return [{"type": "context.closed", "at": at, "answer": answer(state)}]
+    return []
 
 
 def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
@@ -76,7 +72,7 @@ def _others(state: Context, hop: Hop) -> list[str]:
     return [] if hop.source else others(state, state.tasks[hop.task].caps, former)
 
 
-def _follow(play: Play, hop: Hop) -> None:
+def _follow(play: Play, hop: Hop) -> list[Event]:
     """Do what follows on the code of a failure: retry, fall back, raise the budget, or give up."""
     state, code, task = play.state, hop.failure, play.state.tasks[hop.task]
     rule, rest = tables.described("!", code, ""), _others(state, hop)  # PR-580
@@ -84,7 +80,7 @@ def _follow(play: Play, hop: Hop) -> None:
         text = f"desc={tables.meanings('V5')[code]};id={hop.worker}"
         message = to_worker(state, source, "E", text, code=code)
         play.add("task.told", message=message, hop=source.number, after=hop.number)
-        return
+        return play.events
     is_there = hop.worker in {*state.workers} - {*state.down} and not source
     if rule == "raise-budget-once" and is_there and not task.is_raised and hop.budget is not None:
         more = min(9999, max(2 * (hop.grant or 0), hop.need))
@@ -96,14 +92,15 @@ def _follow(play: Play, hop: Hop) -> None:
         again(play, hop, rest[0], hop.budget, fallback_from=hop.worker, reason=code)
     else:
         play.add("task.given-up", hop=hop.number)
+    return play.events
 
 
-def _late(play: Play, ident: str, task: Task, now: datetime) -> list[Event]:
+def _late(play: Play, ident: str, task: Task) -> list[Event]:
     """Note that a person has not answered (E23); `choice_policy` says what follows."""
     play.add("task.unanswered", task=ident, code="E23")
     policy, hop = play.state.rules.choice_policy, play.state.hops.get(str(task.asker))
     if policy == "first" and task.options:
-        play.take(reply(play.state, ident, "1", now))
+        play.take(reply(play.state, ident, "1", play.now))
     elif policy == "abandon" and hop:
         fail(play, hop, "E23", task.question)
     return play.events

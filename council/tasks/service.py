@@ -67,20 +67,26 @@ def request(
     values: dict[str, str],
 ) -> Result:  # fmt: skip
     """Give what a user asks for to the worker that fits best, in a new context or `ctx`."""
-    rules, priority, previous = rules_of(app), priority or "P1", ""
+    rules, priority = rules_of(app), priority or "P1"
     word = complexity or "medium"
     if word not in (*rules.budgets, "unlimited") or priority not in ("P0", "P1", "P2"):
         what = f"no such priority or complexity: {priority[:20]}, {word[:20]}"
         raise Usage("usage", what, f"use P0, P1, P2; {', '.join(rules.budgets)}, unlimited")
-    if ctx and CONTEXTS.knows(app, ctx) and CONTEXTS.document(app, ctx).peek().is_full():
-        previous, values, ctx = ctx, {**values, "prev": ctx}, ""  # PR-644
 
     def decide(play: Play) -> None:
+        if play.state.is_full():
+            raise Refused("full", f"{ctx} is full", "leave out --ctx for a new one")
         if values:
             play.add("context.valued", values=values)
         decisions.request(play, text, caps, priority, rules.budgets.get(word))
 
-    return {**_change(app, ctx, decide, "User"), "previous": previous}
+    try:
+        return {**_change(app, ctx, decide, "User"), "previous": ""}
+    except Refused as refusal:
+        if refusal.code != "full":
+            raise
+    values = {**values, "prev": ctx}  # PR-644
+    return {**request(app, text, caps, priority, complexity, "", values), "previous": ctx}
 
 
 def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
@@ -114,7 +120,7 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
         if change.state.closed_at:
             CONTEXTS.finish(app, name)
         elif CONTEXTS.module.work(change.state, app.now):
-            starting.start(app, CONTEXTS, name)
+            starting.start(app, CONTEXTS, name, change.state)
     messages = [message_of(event["line"]) for event in change.events if "line" in event]
     first = {"task": messages[0].task, "message": line_of(messages[0])} if messages else {}
     where = {"outcome": "delivered", "context": name, "task": "", "message": ""}

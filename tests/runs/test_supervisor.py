@@ -185,7 +185,8 @@ def supervised(council, *options: str) -> None:
     """Run the supervisor of ada's run under strace."""
     app, claimed = council.app(), list[Place]()
     row = app.kinds[0]
-    starting.start(app, row, "k", begin=lambda _row, _name, made: claimed.extend(made))
+    begin = lambda _row, _name, made: claimed.extend(made)  # noqa: E731
+    starting.start(app, row, "k", council.state(), begin)
     argv, env = starting.order(app, row, "k", claimed)
     os.set_inheritable(claimed[0].descriptor, True)
     subprocess.run(
