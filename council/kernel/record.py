@@ -47,6 +47,7 @@ class Record:
     _kinds: dict[str, str] = {}
     _defaults: dict[str, Any] = {}
     _copied: tuple[str, ...] = ()
+    _deep: tuple[str, ...] = ()
     _keys: dict[str, str] = {}
     _names: dict[str, str] = {}
     _settled = False
@@ -58,6 +59,8 @@ class Record:
         cls._kinds = {**cls._kinds, **own}
         cls._defaults = {**cls._defaults, **{k: getattr(cls, k) for k in own if k in cls.__dict__}}
         cls._copied = tuple(k for k, v in cls._defaults.items() if v.__class__ not in _SCALARS)
+        deep = [k for k, kind in cls._kinds.items() if kind.removesuffix(" | None") not in _PLAIN]
+        cls._deep = (*deep, "extra")
         cls._keys = {name: camel(name) for name in cls._kinds}
         cls._names = {key: name for name, key in cls._keys.items()}
         cls._settled = settled
@@ -87,13 +90,14 @@ class Record:
     def copy(self, **changes: Any) -> Self:
         """Return a deep copy with `changes` applied; settled records are shared."""
         twin = object.__new__(type(self))
-        twin.__dict__.update(
-            {k: v if v.__class__ in _SCALARS else copied(v) for k, v in self.__dict__.items()}
-        )
+        own = twin.__dict__
+        own.update(self.__dict__)
+        for name in self._deep:
+            own[name] = copied(own[name])
         for name, value in changes.items():
             if name not in self._kinds:
                 raise TypeError(f"{type(self).__name__} has no {name}")
-            twin.__dict__[name] = value
+            own[name] = value
         return twin
 
     def to_json(self) -> dict[str, Any]:
