@@ -61,7 +61,7 @@ def render(state: State) -> str:
     count = len(state.participants)
     values = {
         "t": t, "topic": one_line(state.topic), "block": made, "timeout": state.timeout_at or "-",
-        "deliberation": state.procedure != "council", "said": "\n\n".join(page.said()),
+        "deliberation": state.procedure != "council", "said": page.said(),
         "brief": "\n\n".join(quoted("brief", "", brief)) if brief else "",
         "people": [{"id": who, "status": one.status, "label": _label(one.emoji, page.name(who))}
                    for who, one in state.participants.items()],

@@ -5,8 +5,6 @@ Nothing random is drawn here: identifiers follow from their parts, drawn bytes c
 
 from __future__ import annotations
 
-import unicodedata
-
 from council.kernel.errors import Invalid
 
 TYPE_CHECKING = False
@@ -98,8 +96,11 @@ def shuffled(order: list[str], last: str, seed: str) -> list[str]:
 
 def slug(text: str, most: int = 60) -> str:
     """Return `text` as part of a file name: ASCII, lower case, hyphens; may be empty."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    words = "".join(letter if letter.isalnum() else " " for letter in plain).split()
+    if not text.isascii():
+        from unicodedata import normalize  # late: its tables take 100 KB
+
+        text = normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
     short = "-".join(words)
     if len(short) > most:
         short = short[: most + 1].rpartition("-")[0] or short[:most]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 DAMAGED = "restore that file, or move it away to begin again with what the page shows"
 SEGMENT = "segment"  # `via` of a line that begins a segment and repeats the revision before
+_AT_ONCE = 1 << 15  # bytes that are parsed in one call, with the line at their end
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -269,21 +270,26 @@ def _whole(data: bytes) -> bytes:
 def _parsed(path: str, data: bytes, last: str = "") -> tuple[list[Line], str]:
     """Return the lines of a segment and the digest of the last one; `last` is of the one before.
 
-    They are parsed in one call, and one by one only to name a bad line.
+    Many are parsed in one call, and one by one only to name a bad line.
     """
-    raws, lines = data.split(b"\n")[:-1], []
-    try:
-        rows = codec.loads(b"[" + data[:-1].replace(b"\n", b",") + b"]")
-    except Invalid:
-        rows = []
-    for number, raw in enumerate(raws, 1):
+    lines: list[Line] = []
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at + _AT_ONCE) if at + _AT_ONCE < len(data) else len(data) - 1
+        part, at = data[at:end], end + 1
+        raws = part.split(b"\n")
         try:
-            line = line_of(rows[number - 1] if len(rows) == len(raws) else raw)
-            if line.prev != last and (last or number > 1 or path.endswith("/journal.jsonl")):
-                raise Invalid("", "it does not follow the line before")
-        except Invalid as error:
-            message = f"{path}: line {number} is damaged: {error.message}"
-            raise Invalid("damaged-journal", message, DAMAGED) from None
-        last = line.was or digest(raw)
-        lines.append(line)
+            rows = codec.loads(b"[%b]" % part.replace(b"\n", b","))
+        except Invalid:
+            rows = []
+        for raw, row in zip(raws, rows if len(rows) == len(raws) else raws, strict=True):
+            try:
+                line = line_of(row)
+                if line.prev != last and (last or lines or path.endswith("/journal.jsonl")):
+                    raise Invalid("", "it does not follow the line before")
+            except Invalid as error:
+                message = f"{path}: line {len(lines) + 1} is damaged: {error.message}"
+                raise Invalid("damaged-journal", message, DAMAGED) from None
+            last = line.was or digest(raw)
+            lines.append(line)
     return lines, last

@@ -35,9 +35,11 @@ def fill(template: str, values: dict[str, Any], forms: Forms | None = None) -> s
 
     A form is a function, or words around `{it}`; of what is not set nothing is written.
     """
-    made: list[str] = []
+    made, last = list[str](), ""
     _fill(template.split("\n"), values, forms or {}, made)
-    return "\n".join(made).strip("\n") + "\n"
+    while made and not last:  # a page may be large: the whole of it is made once
+        last = made.pop().rstrip("\n")
+    return "\n".join([*made, last, ""]).lstrip("\n") or "\n"
 
 
 def _fill(lines: list[str], values: dict[str, Any], forms: Forms, made: list[str]) -> None:
