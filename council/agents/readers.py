@@ -10,6 +10,7 @@ import os
 
 from council.kernel import codec
 from council.kernel.errors import Invalid
+from council.kernel.page import decoded
 from council.kernel.record import Any, Record
 
 MOST_TRIES = 5  # after so many failed requests in a row a program is not waited for
@@ -27,7 +28,7 @@ class Said(Record):
         text: The last message of its model, as far as it came; `message` is its id.
         is_done: What follows is another message.
         reason: Why its model stopped, in the program's own word; `refusal` is its words.
-        is_over: The last event of a turn that went well was there.
+        is_over: The last event of a turn that went well was there; None before its first one.
         goes_round: It began again after that.
         fault: Its failure in its own words; `status` and `code` as its structure gives them.
         retries: Requests that failed one after the other, the last one as `fault` says.
@@ -40,7 +41,7 @@ class Said(Record):
     is_done: bool = False
     reason: str = ""
     refusal: str = ""
-    is_over: bool = False
+    is_over: bool | None = None
     goes_round: bool = False
     fault: str = ""
     status: int = 0
@@ -68,7 +69,7 @@ class Listener:
         """Take what was printed next; the `last` line needs no end."""
         self._rest += data
         if self.is_plain:
-            self.said.text = self._rest.decode("utf-8", "replace") if last else ""
+            self.said.text = decoded(self._rest).removeprefix("\ufeff") if last else ""
             return
         *lines, self._rest = self._rest.split(b"\n")
         for line in [*lines, self._rest] if last else lines:
@@ -193,7 +194,8 @@ def _fail(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     code = " ".join(filter(None, (_text(event, path) for path in rule.get("code", []))))
     said.status, said.code = int(_sum(event, [rule.get("status", "")])), code
     shown = f"HTTP {said.status}" if said.status and str(said.status) not in words else ""
-    said.fault = ": ".join(filter(None, (shown, words or code))) or "it does not say why"
+    why = ": ".join(filter(None, (shown, words or code)))
+    said.fault = why or said.fault or "it does not say why"
     said.retries = said.retries + 1 if rule.get("retry") else 0
 
 

@@ -29,12 +29,15 @@ class Taken(Record):
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a page's bytes: UTF-8, else UTF-16 with its mark, else Windows-1252."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-        return data.decode("utf-16" if wide else "cp1252", "replace")
+    """Return the text of bytes: UTF-8, else UTF-16 with its mark, else Windows-1252.
+
+    A few wrong bytes among letters that are UTF-8 do not make it another encoding.
+    """
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    text = data.decode("utf-8", "replace")
+    is_other = "\ufffd" in text and text.replace("\ufffd", "").isascii()
+    return data.decode("cp1252", "replace") if is_other else text
 
 
 def revision(text: str) -> tuple[int, str] | None:

@@ -134,6 +134,29 @@ def test_where_the_answer_is(reader, output, code, text, tokens):
     assert (made.code, made.text, made.use.tokens) == ("", text, tokens)
 
 
+LOOK = {"type": "agent_message", "text": "Let me look."}
+BEGUN = [{"type": "turn.started"}, {"type": "item.completed", "item": LOOK}]
+FAILED = {"type": "result", "is_error": True, "subtype": "error_during_execution"}
+UNFINISHED = [
+    # what a program printed that ended with exit 0, then code and words
+    ("codex", BEGUN, "crashed", "its output ended before its turn did"),
+    ("opencode", message("tool-calls")[:2], "crashed", "its output ended before its turn did"),
+    ("gemini", [{"type": "init"}, PIECES[0]], "crashed", "its output ended before its turn did"),
+    ("gemini", [PIECES[0], {"type": "result", "status": "error"}], "crashed", "it does not say"),
+    ("copilot", [{"type": "assistant.message", "data": {"content": "Half"}},
+                 {"type": "result", "exitCode": 1}], "crashed", "it does not say why"),
+    ("cline", [{"type": "run_result", "finishReason": "aborted", "text": "Half"}], "crashed",
+     "Half"),
+    ("claude", [{**FAILED, "errors": ["overloaded_error: try later"]}], "unreachable", "try later"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reader", "output", "code", "words"), UNFINISHED)
+def test_an_unfinished_turn_is_no_answer(reader, output, code, words):
+    made = outcome(reader, lines(output))
+    assert made.code == code and words in made.words
+
+
 @pytest.mark.parametrize("reader", ["claude", "codex", "gemini", "openhands", "opencode", "pi"])
 def test_a_finished_answer_counts_however_the_program_ends(reader):
     good = [r for r in ROWS if r["reader"] == reader and r["expect"]["code"] == ""]

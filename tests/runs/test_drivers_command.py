@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from council.agents.settings import AgentSettings
-from council.runs.drivers import Output, RunPlace
+from council.kernel import times
+from council.runs.drivers import Output, RunPlace, command
 from council.runs.supervisor import run_agent
 from council.setup import keys
 
@@ -70,7 +71,22 @@ ROWS = [
         "exceed context window",
     ),
     ("echo 'Retrying in 60s: 429 Rate limit reached' >&2; exit 1", "", "quota", "429"),
+    (r"printf 'caf\351'", "café", "", ""),
+    (r"printf 'caf\303\251 \360\237'", "café �", "", ""),
+    (r"printf '\377\376Y\0e\0s\0'", "Yes", "", ""),
 ]
+AGAIN = {
+    "retry-after: 7": 7, "Please try again in 6m0s.": 360, "try again in 3 hours 2 minutes": 10920,
+    "Please retry in 34.07s.": 34, '"retryDelay": "34s"': 34, "retry-after-ms: 2000": 2,
+    "try again in 20ms": 0, "again in a minute": None, "retry after Wed, 21 Oct 2026": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "seconds"), AGAIN.items())
+def test_when_a_server_may_be_asked_again(words, seconds):
+    now = times.instant("2026-11-28T09:00:00Z")
+    later = None if seconds is None else times.text(now + timedelta(seconds=seconds))
+    assert command._again(words, now) == later
 
 
 @pytest.mark.parametrize(("does", "text", "code", "words"), ROWS, ids=[r[0][:24] for r in ROWS])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 NORMAL = frozenset(("", "stop", "end_turn", "completed", "stop_sequence", "tool_use"))
 CUT = frozenset(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"))
+GOES_ON = frozenset(("", "tool_use", "toolUse"))
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 # What a run sees of the environment, beside what its preset and its agent's `env` name.
 ALLOWED = frozenset(
@@ -100,7 +101,8 @@ def judged(
     output = Output(text="" if by_tool else said.text)
     tokens, read = (said.tokens, said.input) if said.tokens else readers.tokens_in(errors)
     output.use = Use(tokens=tokens, input=read, usd=said.usd)
-    if said.is_over or not (exit_code or code or said.fault):
+    is_cut = said.is_over is False and said.reason in GOES_ON and bool(output.text.strip())
+    if said.is_over or not (exit_code or code or said.fault or is_cut):
         output.cut = "" if said.reason in NORMAL else said.reason
         if said.reason in CUT:
             output.code, output.words = "cut-off", f"the model was cut off ({said.reason})"
@@ -115,7 +117,7 @@ def judged(
             output.code, output.words = code, "; its last words: ".join(filter(None, (words, last)))
         else:
             how = f"signal {-exit_code}" if exit_code < 0 else f"exit {exit_code}"
-            last = last or said.strange
+            last = last or ("its output ended before its turn did" * is_cut or said.strange)
             output.code = readers.classified(last, said.status, said.code)
             output.words = readers.told(last) or f"it ended with {how}, silently"
             output.words += f" ({how})" if output.code == "crashed" and last and exit_code else ""

@@ -160,5 +160,13 @@ def _again(words: str, now: datetime) -> str | None:
     """Return when a server says that it may be asked again, as text."""
     import re  # late: of a failure only
 
-    found = re.search(r"(?:retry[- _]?after|retrying in|again in)\D{0,5}(\d{1,5})", words, re.I)
-    return times.text(now + timedelta(seconds=int(found[1]))) if found else None
+    number = r"(\d{1,5}(?:\.\d+)?)\s*(ms|milli|[dhms]?)[a-z]*"
+    signs = r"retry(?:ing)?[-_ ]?(?:after|delay|in)|again in"
+    form = rf"(?:{signs})([-_]ms)?\D{{0,5}}({number}(?:[\s,]{{0,2}}\d+\s*[hms][a-z]*)*)"
+    found = re.search(form, words, re.I)
+    if not found:
+        return None
+    units = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "ms": 0.001, "milli": 0.001}
+    parts = re.findall(number, found[2].lower())
+    length = sum(float(many) * units[unit] for many, unit in parts)
+    return times.text(now + timedelta(seconds=length * (0.001 if found[1] else 1)))
