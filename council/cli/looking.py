@@ -45,10 +45,11 @@ def status(app: App, given: Given) -> Said:
 
 
 def show(app: App, given: Given) -> Said:
-    """Print a conversation, minutes, an agent or an artifact by its name."""
+    """Print a conversation, minutes, an agent, an artifact or a brief by its name."""
     which = given.which
     if which and not app.is_open(which):  # an id is meant before a part of a title
-        for row in _artifacts(app) if which[:4] == "art_" else _agents(app):
+        rows = _artifacts(app) if which[:4] == "art_" else [*_brief(app, which), *_agents(app)]
+        for row in rows:
             if which == next(iter(row.values())):
                 known = {_label(key): one for key, one in row.items() if one}
                 known.pop("agent name", "")  # the same as its name
@@ -148,6 +149,16 @@ def _artifacts(app: App) -> Rows:
     from council.archive import artifacts  # late: as above
 
     return [artifacts.about(app.root, one).to_json() for one in artifacts.known(app.root)]
+
+
+def _brief(app: App, which: str) -> Rows:
+    """Return the brief of a hand-off, by the name of its file."""
+    from council.archive import artifacts  # late: as above
+
+    name = which.rpartition("/")[2].removesuffix(".json")
+    path = f"{app.root}/memory/shared/briefs/{name}.json"
+    found = artifacts.read(path) if "-to-" in name and len(name) <= 250 else None
+    return [{"brief": which, **codec.loads(found)}] if found else []
 
 
 _LISTS = {"conversations": _open, "agents": _agents, "artifacts": _artifacts}

@@ -75,6 +75,7 @@ def limits_of(
 def repeats(state: State, made: Call, now: datetime) -> Call | None:
     """Return the call that asked the same in the same form, if it has its answer or is at work."""
     known: Call | None = with_key(state.calls, made)
+    known = known if known and known.status in ("", m.OK) else None
     ago = times.text(now - timedelta(milliseconds=made.limits["dedupeWindowMs"]))
     for one in [] if known else state.calls:
         is_same = one.task_hash == made.task_hash and one.from_agent_id == made.from_agent_id
@@ -183,8 +184,13 @@ def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None
 
 def with_key(many: list[Any], made: m.Sent) -> Any:
     """Return what the sender sent under this key; another text under it is a mistake."""
+
+    def asks(one: Any) -> Any:
+        form = getattr(one, "expected_schema", None)
+        return one.message.split(), one.to_agent_id, sorted(one.artifact_ids), form
+
     mine = [one for one in many if made.key and one.key == made.key]
-    found = next((one for one in mine if one.from_agent_id == made.from_agent_id), None)
-    if found and (found.message, found.to_agent_id) != (made.message, made.to_agent_id):
+    found = next((one for one in mine[::-1] if one.from_agent_id == made.from_agent_id), None)
+    if found and asks(found) != asks(made):
         raise Conflict("key-reused", "this key was used for another text", "use a new key")
     return found

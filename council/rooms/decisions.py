@@ -59,7 +59,7 @@ def post(
     """Say something; `more` has further fields of `Message`. A key stands for one text."""
     key = more.get("key", "")
     old = next((one for one in state.messages if key and one.key == key), None)
-    if old is not None and (old.content, old.author) == (text, author):
+    if old is not None and (old.content.split(), old.author) == (text.split(), author):
         return []
     if old is not None:
         what = f"the key {key[:40]!r} stands for message {old.id}, another text"

@@ -167,6 +167,10 @@ def test_a_key_stands_for_one_text():
     assert rules.repeats(state, a_call(key="k"), later).number == 1
     with pytest.raises(Conflict):
         rules.repeats(state, a_call(key="k", message="Other."), later)
+    with pytest.raises(Conflict):
+        rules.repeats(state, a_call(key="k", expected_schema={}), later)
+    failed = end(called(State(), a_call(key="k")), 1, model.ERROR)
+    assert rules.repeats(failed, a_call(key="k"), later) is None
     called(state, a_message(key="m"))
     assert rules.with_key(state.messages, a_message(key="m")) is not None
     with pytest.raises(Conflict):

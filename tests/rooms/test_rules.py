@@ -308,7 +308,8 @@ def test_the_list_changes_between_cycles_only() -> None:
 def test_a_key_stands_for_one_message() -> None:
     play = Play()
     play.post("x", "First.", key="k")
-    assert play.post("x", "First.", key="k") == []
+    for again in ("First.", "First.\n", "First. \r\n"):
+        assert play.post("x", again, key="k") == []
     with pytest.raises(Refusal, match="message 1"):
         play.post("x", "Second.", key="k")
 

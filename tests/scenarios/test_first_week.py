@@ -18,6 +18,8 @@ def test_a_call_has_the_time_that_its_limit_says(workspace: Make) -> None:
     done = w.run("agent", "call", "Look.", "--to", "ben", "--limit", "timeoutMs=1000", "--json")
     assert done.returncode == 7
     assert '"no answer within 1s"' in done.stdout
+    (brief,) = (w.root / "memory/shared/briefs").iterdir()
+    assert w.json("show", brief.stem)["goal"] == "Look."
 
 
 def test_what_is_forgotten_is_nowhere(workspace: Make) -> None:
