@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Header, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 
@@ -33,6 +33,8 @@ from council.web.operations import (
     Words,
     Workspace,
     operation,
+    tag_of,
+    tags_in,
 )
 
 Kind = Literal["", "vote", "synthesis"]
@@ -63,13 +65,20 @@ def all_rooms(app: Workspace) -> Any:
     return look.status(app)[ROOMS.place_in_report]
 
 
-@councils.get(COUNCIL)
+@councils.get(COUNCIL, responses={304: {"description": "It has this ETag still."}})
 def council(
-    app: Workspace, name: Name, last: Annotated[int, Query(ge=0, le=1_000_000)] = 0
+    app: Workspace,
+    name: Name,
+    last: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    if_none_match: Annotated[str, Header()] = "",
 ) -> Response:
     """Return a conversation, open or over, with its newest `last` contributions (0: all)."""
     state = service.find(app, name)
-    return JSONResponse(views.shown(state, last), headers={"ETag": f'"{state.rev}"'})
+    tag = tag_of(state)
+    headers = {"ETag": f'"{tag}"'}
+    if tags_in(if_none_match) & {tag, "*"}:
+        return Response(status_code=304, headers=headers)
+    return JSONResponse(views.shown(state, last), headers=headers)
 
 
 @operation(councils, "/councils", 201, "/new", COUNCIL)

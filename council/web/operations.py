@@ -18,6 +18,7 @@ from starlette.datastructures import FormData
 
 from council.app import App
 from council.councils import service
+from council.kernel import ids
 from council.kernel.document import Change, Document
 from council.kernel.errors import Invalid
 from council.web.problems import Problem
@@ -76,7 +77,7 @@ class Asked(App):
     """The workspace for one request.
 
     Attributes:
-        expected: The revisions that the next change of a conversation may follow, none for any.
+        expected: The ETags that a conversation may have for its next change, none for any.
         sender: The person that a proxy passes on, else "".
     """
 
@@ -101,21 +102,31 @@ class Asked(App):
         return found
 
     def _fitting(self, state: Any) -> Any:
-        if self.expected and not self.expected & {str(state.rev), "*"}:
+        if self.expected and not self.expected & {tag_of(state), str(state.rev), "*"}:
             hint = "read it again, then repeat the request with the new ETag"
             what = f"{state.name} is at revision {state.rev}"
             raise Problem(412, "other-revision", what, hint, rev=state.rev)
         return state
 
 
-def opened(request: Request) -> Asked:
-    """Return the workspace for a request, with the revisions of its If-Match.
+def tag_of(state: Any) -> str:
+    """Return the ETag of a conversation; another one of its name has another mark."""
+    return f"{state.rev}.{ids.digest(state.mark)[:8]}"
+
+
+def tags_in(header: str) -> frozenset[str]:
+    """Return the ETags that a header names.
 
     A proxy that compresses makes an ETag weak or adds `-gzip` to it; the revision is the same.
     """
+    tags = filter(None, map(str.strip, header.split(",")))
+    return frozenset(one.removeprefix("W/").strip('"').partition("-")[0] for one in tags)
+
+
+def opened(request: Request) -> Asked:
+    """Return the workspace for a request, with the ETags of its If-Match."""
     app: Asked = request.app.state.open()
-    tags = filter(None, map(str.strip, request.headers.get("if-match", "").split(",")))
-    app.expected = frozenset(one.removeprefix("W/").strip('"').partition("-")[0] for one in tags)
+    app.expected = tags_in(request.headers.get("if-match", ""))
     app.sender = request.state.person
     return app
 

@@ -92,6 +92,9 @@ def test_a_change_is_meant_for_a_revision(served) -> None:
         body, headers = {"message": text}, {"If-Match": match}
         return served.program.post(f"{where}/inject", json=body, headers=headers).status_code
 
+    for known, status in ((tag, 304), (f'"x", W/{tag}', 304), ("*", 304), ('"1.0"', 200)):
+        found = served.program.get(where, headers={"If-None-Match": known})
+        assert (found.status_code, found.headers["etag"]) == (status, tag)
     stale = [say("one", "W/" + tag), *(say("two", one) for one in (tag, 'W/"0"', "x"))]
     assert stale == [202, 412, 412, 412]
     tag = served.program.get(where).headers["etag"]
