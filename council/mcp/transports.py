@@ -76,9 +76,16 @@ class _Calls:
 
 
 def _unreadable(fault: Any) -> SessionMessage:
+    """Return the answer to a line that is no JSON, or no request, under its id if it has one."""
     ident, error = None, types.ErrorData(code=types.PARSE_ERROR, message="no valid request")
-    with suppress(Exception):  # JSON all the same, such as half an emoji
-        ident = json.loads(fault.errors()[0]["input"]).get("id")
+    for one in fault.errors() if hasattr(fault, "errors") else ():
+        said = one["input"]
+        with suppress(ValueError):  # JSON all the same, such as half an emoji
+            said = json.loads(said) if isinstance(said, str | bytes) else said
+        if isinstance(said, dict) and {"id", "method"} <= said.keys():
+            ident = said["id"] if type(said["id"]) in (int, str) else None
+            error.code = error.code if said is not one["input"] else types.INVALID_REQUEST
+            break
     return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=ident, error=error))
 
 

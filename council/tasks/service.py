@@ -52,7 +52,7 @@ def join(
 
     def decide(registry: Registry) -> list[Event]:
         nonlocal ident
-        events, text = joining.join(registry, agent, joining.ROLES[role], fields, at)
+        events, text = joining.join(registry, agent, joining.ROLES.get(role, role), fields, at)
         ident = data.split(text)[1]["id"]
         return [*events, *(joining.group(registry, group, ident, at) if group else [])]
 

@@ -260,6 +260,19 @@ def test_at_the_end_of_input_open_calls_are_answered(stdio):
     assert {json.loads(one).get("id") for one in said} == {*range(10)}
 
 
+def test_what_is_no_request_is_answered_under_its_id(stdio):
+    rows = [
+        ('{"id": 1, "method": "ping"}', (1, -32600)),
+        ('{"jsonrpc": "2.0", "id": "2", "method": "tools/call", "params": []}', ("2", -32600)),
+        ('{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {"a": "\\ud83d"}}', (3, -32700)),
+        ("[]", (None, -32700)),
+        ("hello", (None, -32700)),
+    ]
+    said = stdio.run("mcp", stdin="".join(f"{line}\n" for line, _ in rows)).stdout.splitlines()
+    seen = [(one["id"], one["error"]["code"]) for one in map(json.loads, said)]
+    assert sorted(seen, key=str) == sorted([expected for _, expected in rows], key=str)
+
+
 def test_without_the_extra_one_line_names_it(stdio):
     (stdio.root / "mcp_types.py").write_text("raise ModuleNotFoundError(name='mcp')\n")
     done = stdio.run("mcp", PYTHONPATH=str(stdio.root))

@@ -82,7 +82,7 @@ def test_an_orchestrator_joins_several_results(office: Workspace) -> None:
     with (office.root / "council.toml").open("a") as file:
         file.write(f"\n[agents.cal]\nargv = {argv}\n")
     office.json("agent", "add", "cal")
-    office.json("agent", "join", "cal", "--role", "orchestrator")
+    office.json("agent", "join", "cal", "--role", "O")
     both = "M1|O1>W*|R|T1|P1|N|-|0|-|B500|call=plan;query=Which colour"
     done = office.json("msg", "send", both, "--wait", "--timeout", "20s")
     assert (done["answer"], done["done"], done["to"]) == ("Red and blue.", True, ["W1", "W2"])
