@@ -65,13 +65,18 @@ def main() -> None:
         inside = referencing.jsonschema.EMPTY_REGISTRY.resolver_with_root(parts[0])
         for one in parts:
             parts += one.subresources()
-            inside.lookup(one.contents.get("$ref", "#") if isinstance(one.contents, dict) else "#")
-        for value in values:
+            keys = one.contents if isinstance(one.contents, dict) else {}
+            inside.lookup(keys.get("$ref", "#"))
+            inside.lookup(keys.get("$dynamicRef", "#"))
+        for value in values or ["null"]:  # a schema that has no end shows it with any value
             worst = jsonschema.exceptions.best_match(kind(schema).iter_errors(json.loads(value)))
-            found += [] if worst else [value]
-            fault = fault or (f"{worst.json_path}: {worst.message}"[:300] if worst else "")
+            if values:
+                found += [] if worst else [value]
+                fault = fault or (f"{worst.json_path}: {worst.message}"[:300] if worst else "")
     except jsonschema.SchemaError as error:
         fault = f"{error.json_path}: {error.message}"
+    except RecursionError:
+        fault = "it refers to itself without end"
     except referencing.exceptions.Unresolvable as error:
         fault = f"nothing is at $ref {error.ref!r} in it"
     fault = fault or ("" if values or text is None else "there is no JSON in it")

@@ -12,7 +12,6 @@ _LABEL = r"(?im)^[ \t]*(?:[*_]{{0,3}}|\[)@?(?:{})(?:[*_]{{0,3}}:[*_]{{0,3}}|\])[
 _MARKUP = r"[\s*_`\"'>~]*"
 _PASS = rf"{_MARKUP}(?:NO_REPLY{_MARKUP}\.?{_MARKUP}(?:\([^()]*\)|\[[^\[\]]*\])?\.?{_MARKUP})+"
 _TOKEN = r"<\|[\w ]{1,40}\|>|</?s>|<(end_of_turn|eos)>"
-_THOUGHT = r"(?is)<(think|thinking|thought)>.*?(</\1>|\Z)"
 
 
 def is_pass(text: str) -> bool:
@@ -35,7 +34,9 @@ def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
     """
     import re  # late: as above
 
-    text = re.sub(_TOKEN, "", re.sub(_THOUGHT, "", text)).replace("\r\n", "\n").strip()
+    from council.agents.readers import without_thoughts  # late: of what was run alone
+
+    text = re.sub(_TOKEN, "", without_thoughts(text)).replace("\r\n", "\n").strip()
     labels = {ident: {ident, one.name} - {""} for ident, one in members.items()}
     own = labels.pop(agent, {agent})
     text = re.sub(_LABEL.format("|".join(map(re.escape, own))), "", text).strip()

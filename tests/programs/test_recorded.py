@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from council.agents.readers import Listener, Said
+from council.agents.readers import Listener, Said, without_thoughts
 from council.runs.drivers import Output, judged
 
 ROWS = [
@@ -173,3 +173,18 @@ def test_a_program_that_asks_without_end_is_noticed():
 def test_output_of_another_form_is_named():
     made = outcome("claude", "Unknown option --verbose\n")
     assert (made.code, made.words) == ("no-answer", "Unknown option --verbose")
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("<think>hm</think>Yes.", "Yes."),
+        ("It thinks.\n</think>\nYes.", "Yes."),
+        ("<Thinking>hm</thinking> Yes.\n</think>\nSo.", "Yes.\n\nSo."),
+        ("<think>never closed", ""),
+        ("Yes.</think>", "Yes."),
+        ("Use `<think>` where a < b.", "Use `<think>` where a < b."),
+    ],
+)
+def test_thoughts_are_no_part_of_an_answer(text, rest):
+    assert without_thoughts(text) == rest
