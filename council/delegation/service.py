@@ -148,7 +148,9 @@ def note(app: App, kind: str, agent: str, trace: str, **facts: Any) -> None:
     _change(app, lambda _: [{**event, "at": times.text(app.now)}], agent)
 
 
-def route(app: App, facts: str = "", check: str = "", strict: bool = False) -> dict[str, Any]:
+def route(
+    app: App, facts: list[str] | None = None, check: str = "", strict: bool = False
+) -> dict[str, Any]:
     """Return which agent an inbound with those facts goes to and why, or what to `check`."""
     rules_, faults = routing.bindings(app.settings.tables.get("bindings", []))
     agents = {*souls.agents(app.root, app.settings)}
@@ -157,7 +159,8 @@ def route(app: App, facts: str = "", check: str = "", strict: bool = False) -> d
         warnings = routing.check(rules_, agents, scope)
         is_ok = not (faults or (strict and warnings))
         return {"ok": is_ok, "faults": faults, "warnings": warnings}
-    made = routing.route(rules_, routing.facts_of(facts.replace(",", " ").split()), agents, scope)
+    words = ",".join(facts or []).replace(",", " ").split()
+    made = routing.route(rules_, routing.facts_of(words), agents, scope)
     note(app, "routing.decision", made["agentId"], "", ruleId=made["ruleId"])
     return {**made, "faults": faults}
 

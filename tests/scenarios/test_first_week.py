@@ -20,6 +20,8 @@ def test_a_call_has_the_time_that_its_limit_says(workspace: Make) -> None:
     assert '"no answer within 1s"' in done.stdout
     (brief,) = (w.root / "memory/shared/briefs").iterdir()
     assert w.json("show", brief.stem)["goal"] == "Look."
+    route = w.json("route", "explain", "peer=x", "channel=y, mode=z")
+    assert route["facts"] == {"peer": ["x"], "channel": ["y"], "mode": ["z"]}
     w.program("ben", "echo '<think>Why me?</think>'; echo Red.")
     assert w.run("agent", "call", "Which?", "--to", "ben").stdout == "Red.\n"
 
