@@ -247,6 +247,10 @@ def parsed(content: bytes) -> Settings:
             continue
         agent = made.agents[ident] = AgentSettings()
         take(agent, table, f"agents.{ident}.", agent.faults)
+    relay = made.tables.get("relay", {})
+    for key in ("role", "dirigentRole"):  # a slave with a slip here would decide by itself
+        if relay.get(key, "master") not in ("master", "slave"):
+            wrong.append(f"relay.{key} must be one of master, slave")
     if wrong:
         raise _invalid("; ".join(wrong))
     made.faults = [f"{FILE}: unknown setting {key}" for key in unknown]

@@ -26,10 +26,10 @@ def is_slave(app: App) -> bool:
 
 
 def refuse_slave(app: App) -> None:
-    """Refuse to change rooms where the master has them."""
+    """Refuse to change rooms and identities where the master has them."""
     if is_slave(app):
         url = app.settings.tables["relay"].get("url", "")
-        raise Refused("slave", f"rooms are kept by the master {url}", "do it there")
+        raise Refused("slave", f"rooms and identities are kept by the master {url}", "do it there")
 
 
 def ask(app: App, rule: str, **request: Any) -> dict[str, Any]:

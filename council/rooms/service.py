@@ -198,12 +198,13 @@ def guilds(app: App) -> list[dict[str, Any]]:
 
 def answer(app: App, rule: str, request: dict[str, Any]) -> dict[str, Any]:
     """Return the master's answer to a request of a slave, by the rule's name."""
+    relay.refuse_slave(app)
     keys, anchor = ("channelId", "agentId", "runId", "tail"), request.get("anchor")
     room, agent, run, tail = (str(request.get(key) or "") for key in keys)
     if rule == "check-turn":
         return begin(app, room, agent, run)
     if rule == "turn-complete":
-        text = "" if request.get("isEmpty") else tail or "?"
+        text = "" if str(request.get("isEmpty")) in ("True", "true") else tail or "?"
         return end(app, room, agent, run, text, anchor if isinstance(anchor, int) else 0)
     if rule == "get-identity":
         from council.runs import starting  # late: few ask

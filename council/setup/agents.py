@@ -11,6 +11,7 @@ from council.kernel import files
 from council.kernel.errors import Conflict, Invalid, NotFound
 from council.kernel.ids import checked_name
 from council.kernel.record import TYPE_CHECKING, Any
+from council.rooms import relay
 from council.setup import identities, init
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def add(
         known = ", ".join(programs.presets())
         raise Invalid("bad-preset", f"no preset is called {preset!r}", f"use one of: {known}")
     facts |= {"preset": preset, "capabilities": facts.pop("capability", None)}
+    if discord or from_:
+        relay.refuse_slave(app)
     table: dict[str, Any] = {key: facts[key] for key in IN_SETTINGS if facts.get(key)}
     at, data = f"agents.{ident}", None
     if table:

@@ -23,6 +23,7 @@ SOURCE = "~/.openclaw/ego.json"  # unless `[paths] identity_source` names anothe
 
 def register(app: App, agent: str, account: str, name: str = "") -> None:
     """Note an agent's account, in the place of an earlier one; its name is its id by default."""
+    relay.refuse_slave(app)
     if not account.isdecimal():
         raise Invalid("bad-account", f"no Discord user id: {account[:40]!r}", "it is a number")
     _take(app, {account: (agent, name)}, replace=True)

@@ -22,7 +22,7 @@ from council.councils.model import State
 from council.kernel import times
 from council.kernel.errors import NotFound, Refusal
 from council.observe import status
-from council.rooms import rules
+from council.rooms import relay, rules
 from council.rooms import service as rooms
 from council.rooms.model import DISCORD, FREE
 from council.rooms.row import ROOMS
@@ -232,6 +232,7 @@ def minute(app: App, at: Values) -> Values:
 @page("/dirigent", "dirigent.html")  # document 001's control page
 def control(app: App, at: Values) -> Values:
     """List rooms and identities; where it is asked for, guilds of Discord."""
+    relay.refuse_slave(app)
     more = {"discord": DISCORD in app.world, "guilds": rooms.guilds(app) if "guilds" in at else []}
     known = starting.registry_of(app).identities
     channels, source = status.status(app)["channels"], bool(identities.found(app))

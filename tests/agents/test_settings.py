@@ -56,6 +56,7 @@ def test_values(root, text, value, expected):
 BAD = [
     ("trust = 3", "trust must be one of open, strict, not 3"),
     ("\nmax_runs = 0", "max_runs must be a whole number from 1, not 0"),
+    ('[relay]\nrole = "slav"', "relay.role must be one of master, slave"),
     ('run_timeout = "soon"', "run_timeout must be a duration"),
     ("max_runs = true", "max_runs must be a whole number"),
     ("[limits]\nmax_usd_per_day = -1", "limits.max_usd_per_day must be an amount in dollars"),

@@ -199,6 +199,7 @@ def test_a_slave_asks_its_master(
     assert made["currentSpeaker"] == "sage"
     assert slave.json(*end, "--text", "Said elsewhere.")["outcome"] == "already-ended"
     assert slave.run("channel", "post", "den", "No.", "--as", "henry").returncode == 6
+    assert slave.run("agent", "add", "henry", "--discord", "123").returncode == 6
     assert not list(folder.glob("memory/shared/channels/*"))
     state = service.answer(App(str(master.root), env={}), "get-channel-state", {"channelId": "den"})
     assert (state["mode"], state["tmState"], state["currentSpeaker"]) == ("chat", "normal", "sage")
