@@ -60,7 +60,7 @@ def read(root: str, ident: str) -> Soul | None:
 
 def _parted(data: bytes) -> tuple[str, str]:
     """Return front matter and the text below it; the first is "" where there is none."""
-    text = plain(decoded(data)).removeprefix("\ufeff").rstrip() + "\n"
+    text = plain(decoded(data)).rstrip() + "\n"
     head, mark, body = text.removeprefix("---\n").partition("\n---\n")
     is_there = mark and text.startswith("---\n")
     return (head, body.strip()) if is_there else ("", text.strip())

@@ -11,6 +11,7 @@ import os
 from council.archive.artifacts import put, read
 from council.kernel import codec, files, ids
 from council.kernel.errors import Invalid, NotFound, Refusal, Usage
+from council.kernel.page import decoded, plain
 from council.kernel.record import Any
 
 FOLDER = "conseils"
@@ -103,10 +104,11 @@ def rate(path: str, stars: int, by: str = "") -> dict[str, int]:
     Raises:
         Invalid: The stars are not 1 to 5 (`bad-stars`), or the front matter is gone.
     """
-    text, ratings = _text(path), _ratings(_row(path))
+    text = (read(path) or b"").decode("utf-8", "surrogateescape")  # written back as it is
+    ratings = _ratings(_row(path))
     if stars not in range(1, 6):
         raise Invalid("bad-stars", f"not a rating: {stars}", "give 1 to 5 stars")
-    if not (head := _head(text)):
+    if not (head := _head(text.removeprefix("\ufeff"))):
         raise Invalid("no-front-matter", f"{path} has no front matter", "restore its first lines")
     ratings[by or f"person-{len(ratings) + 1}"] = stars
     lines = [line for line in head.split("\n") if not line.startswith("ratings:")]
@@ -143,8 +145,9 @@ def _row(path: str) -> Row:
         text = _text(path)
     except Refusal:
         return {}
-    row: Row = _value(_line(text, "frontMatter")) or {}
-    for line in _head(text).replace("\r", "").split("\n"):
+    kept = _value(_line(text, "frontMatter"))
+    row: Row = kept if isinstance(kept, dict) else {}
+    for line in _head(text).split("\n"):
         key, colon, value = line.partition(": ")
         if colon and key[:1].isalpha() and value[:1] not in ("{", "[", "|", ">"):
             row[key] = _value(value.strip())
@@ -174,12 +177,12 @@ def _has(row: Row, words: list[str]) -> bool:
 
 
 def _text(path: str) -> str:
-    return (read(path) or b"").decode("utf-8", "surrogateescape")
+    return plain(decoded(read(path) or b""))
 
 
 def _head(text: str) -> str:
     """Return the front matter without its fences, "" where there is none."""
-    opening, _, rest = text.removeprefix("\ufeff").partition("\n")
+    opening, _, rest = text.partition("\n")
     head, mark, _ = rest.partition("\n---")
     return head if mark and opening.rstrip() == "---" else ""
 

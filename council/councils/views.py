@@ -7,6 +7,7 @@ from council.councils import sight
 from council.councils.evolution import said_by
 from council.councils.model import Entry, Event, Heard, State, Tally
 from council.kernel import ids, times
+from council.kernel.page import decoded, plain
 from council.kernel.record import Any, Record, camel
 
 _ENTRY = "id kind agent phase tour at status origin target cut text"
@@ -83,13 +84,11 @@ def consensus(state: State) -> tuple[dict[str, Any], str]:
 
 def text(state: State, root: str) -> str:
     """Return a conversation for people, without marks: its minutes once written, else its page."""
+    from council.archive.artifacts import read  # late: most texts are open
     from council.councils import kind  # late: see above
 
-    try:
-        with open(f"{root}/{state.minutes or '-'}", encoding="utf-8") as file:
-            whole = file.read()
-    except OSError:
-        whole = kind.render(state)
+    found = read(f"{root}/{state.minutes}") if state.minutes else None
+    whole = kind.render(state) if found is None else plain(decoded(found))
     whole = whole.partition("\n---\n")[2] if whole[:4] == "---\n" else whole
     blocks = whole.partition("<!--council-state")[0].split("\n\n")
     return "\n\n".join(one for one in blocks if one[:12] != "<!--council:").strip()

@@ -308,6 +308,8 @@ class Document(Generic[S]):
             events, refused = list(taken.events), taken.refused
         elif not self._rendered(self._state).startswith(seen.data.rstrip(_BLANK)):
             refused = ["the page names no revision that is known here"]
+        if "\ufffd" in text and "\ufffd".encode() not in seen.data:
+            refused.append("some bytes are letters in no encoding that is read")
         if refused:
             name = f"{seen.digest[:16]}.md"
             os.makedirs(f"{self.folder}/conflicts", exist_ok=True)

@@ -29,15 +29,20 @@ class Taken(Record):
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of bytes: UTF-8, else UTF-16 with its mark, else Windows-1252.
+    """Return the text of a file of people: UTF-8, or UTF-16 or 32 as their first bytes show.
 
-    A few wrong bytes among letters that are UTF-8 do not make it another encoding.
+    A byte that is none of UTF-8, from an old editor or shell, is a letter of Windows-1252. A mark
+    of the byte order is left out.
     """
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    text = data.decode("utf-8", "replace")
-    is_other = "\ufffd" in text and text.replace("\ufffd", "").isascii()
-    return data.decode("cp1252", "replace") if is_other else text
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]:
+        from json import detect_encoding  # needed for pages of other programs alone
+
+        return data.decode(detect_encoding(data), "replace").removeprefix("\ufeff")
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        odd = {0xDC00 + n: bytes((n,)).decode("cp1252", "replace") for n in range(128, 256)}
+        return data.decode("utf-8", "surrogateescape").translate(odd)
 
 
 def revision(text: str) -> tuple[int, str] | None:

@@ -10,6 +10,7 @@ from glob import glob
 from council.councils import row, service
 from council.kernel import files, shared, times
 from council.kernel.errors import Conflict, NotFound, Usage
+from council.kernel.page import decoded
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import board
 from council.runs import places
@@ -112,4 +113,4 @@ def _is_of(path: str, ident: str) -> bool:
 
 def _has(path: str, words: str) -> bool:
     with open(path, "rb") as file:
-        return words.encode() in file.read()
+        return words in decoded(file.read())

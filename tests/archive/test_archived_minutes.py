@@ -116,18 +116,20 @@ def rewritten(text):
     yield "no front matter", rest
     yield "a rule and a heading", f"______\n\n## {head.split(chr(10))[0]}\n{rest}"
     yield "CRLF", text.replace("\n---\n", "\r\n---\r\n", 1).replace("---\n", "---\r\n", 1)
-    yield "byte order mark", "\ufeff" + text
+    for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "cp1252"):
+        yield encoding, text.encode(encoding)
+    yield "bare carriage returns", text.replace("\n", "\r")
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(10))
 def test_minutes_are_listed_after_a_formatter(tmp_path, number):
-    path = put(tmp_path, front(1, title="Agreed: it's a 'kettle': yes", decision="x" * 600 + "…"))
+    path = put(tmp_path, front(1, title="Agreed: it's a 'théière': yes", decision="x" * 600 + "…"))
     with open(path) as file:
         why, text = list(rewritten(file.read()))[number]
-    with open(path, "w") as file:
-        file.write(text)
+    with open(path, "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
     row = minutes.rows(str(tmp_path))[0]
-    assert row["title"] == "Agreed: it's a 'kettle': yes", why
+    assert row["title"] == "Agreed: it's a 'théière': yes", why
     assert (row["outcome"], row["rounds"], row["ended"]) == ("consensus", 2, "2026-11-28T11:00:00Z")
     assert row["participants"] == ["ada", "bea"], why
 

@@ -266,6 +266,14 @@ def test_texts_without_utf8_and_with_marks(tmp_path):
     assert document(tmp_path).read().notes == ["mine"]
 
 
+def test_bytes_in_no_encoding_are_kept(tmp_path):
+    opened(tmp_path)
+    (tmp_path / "d.md").write_bytes(page(tmp_path).encode() + b"\nTr\x8fs bien\n")
+    assert document(tmp_path).read().notes == ["Tr\ufffds bien"]
+    [kept] = (tmp_path / ".council/conversations/d/conflicts").iterdir()
+    assert b"Tr\x8fs bien" in kept.read_bytes()
+
+
 def test_threads_write_once_each(tmp_path):
     opened(tmp_path)
     failed = []
