@@ -157,14 +157,18 @@ def _position(words: str, form: Form) -> str:
 
 def _chosen(words: str, form: Form) -> str:
     """Return a choice: a letter, `new` or `abstain`, "" if it cannot be told."""
+    exact = _unwrapped(words).strip(" .").casefold()  # signs count: `C#` is not `C`
+    is_it = [one for one, text in form.options.items() if text.strip(" .").casefold() == exact]
     raw = _bare(without("no choice", plain(words)))
-    options = {letter: _bare(text) for letter, text in form.options.items() if _bare(text)}
-    same = [letter for letter, option in options.items() if option == raw]
+    options = {one: _bare(without("no choice", plain(t))) for one, t in form.options.items()}
+    same = is_it or [letter for letter, option in options.items() if option == raw != ""]
     if (word := value("choice", raw)[0]) or len(same) == 1:
         return word or same[0]
     letter, tail = found.groups() if (found := search("letter", raw)) else ("", "")
-    told = {other for other, option in options.items() if _bare(tail).startswith(option)}
-    plainly = told == {letter.upper()} or (not told and search("reason", tail))
+    told = [one for one in options.values() if re.match(re.escape(one) + r"(?!\w)", _bare(tail))]
+    longest = max(told, key=len, default="")  # it may begin with another one
+    plainly = longest and longest == options.get(letter.upper())
+    plainly = plainly or (not longest and search("reason", tail))
     doubt = search("letter doubt", _bare(tail))
     return letter.upper() if letter.upper() in options and plainly and not doubt else ""
 

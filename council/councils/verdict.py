@@ -49,12 +49,16 @@ def plain(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text without case and punctuation; `C++` and `40%` keep their signs."""
+    """Return the words of a text without case and punctuation; `C++`, `40%`, `<5` keep signs."""
     if text in _READ:
         return _READ[text]
     folded = f" {text.casefold()}".replace("’", "'").replace("n't", " not").replace(" n'", " ne ")
-    marked = "".join(one if one.isalnum() or one in "#%&€$£_+" else " " for one in folded)
-    made = [word for word in marked.split() if word.strip("+")]
+    for sign, same in (("->", " "), ("−", "-"), ("< ", "<"), ("> ", ">")):
+        folded = folded.replace(sign, same)
+    around = zip(f" {folded}", folded, f"{folded[1:]} ", strict=False)
+    minus = "".join("_" if one == "-" and a == " " and b.isdigit() else one for a, one, b in around)
+    marked = "".join(one if one.isalnum() or one in "#%&€$£_+<>≤≥" else " " for one in minus)
+    made = [word for word in marked.split() if word.strip("+<>")]
     if len(_READ) == _MOST:
         _READ.clear()
     if len(text) < _MOST:
@@ -79,7 +83,8 @@ def _says_more(longer: str, shorter: str) -> bool:
     long, short = words(longer), words(shorter)
     if not short or len(long) <= len(short) or long[: len(short)] != short:
         return False
-    breaks = [at for at, letter in enumerate(longer) if letter in ".,;:!?—–-(…\n"]
+    pairs = enumerate(zip(longer, f"{longer[1:]} ", strict=True))  # `3.5` has no break
+    breaks = [at for at, (a, b) in pairs if a in ";!?—(…\n" or (a in ".,:–-" and not b.isalnum())]
     ends = any(words(longer[:at]) == short for at in breaks)
     return ends and not _LIMITS.intersection(long[len(short) :])
 

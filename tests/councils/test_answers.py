@@ -620,6 +620,25 @@ def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("10 %|15 %", {"10 %": "A", "15%": "B", "B — 15 %": "B"}),
+        (
+            "C|C++|C#",
+            {"C#": "C", "**C#**": "C", "c++.": "B", "C": "A", "C — C#": "C", "C — C++": ""},
+        ),
+        ("tiles|tin tiles|tin", {"b) tin tiles": "B", "C — tin tiles": "", "A — tiles": "A"}),
+        ("é|e", {"é": "A", "E": "B"}),
+        ("tin|straw", {"A — tinned": "A", "B — tin lasts": "", "tin and straw": ""}),
+    ],
+)
+def test_options_that_contain_other_options(options: str, said: dict[str, str]) -> None:
+    letters = dict(zip("ABC", options.split("|"), strict=False))
+    form = Form(kind="vote", author="a", options=letters)
+    assert {one: read(f"## Choice\n{one}", form).choice for one in said} == said
+
+
+@pytest.mark.parametrize(
     ("position", "choice"),
     [
         *[("Option B: tin lasts.", "B"), ("Option B, unchanged: tin lasts.", "B")],

@@ -201,6 +201,12 @@ def test_properties(holds: Any, many: int) -> None:
         ("Oui.", "Oui. Ce n’est pas cher.", False),
         ("We ship on Friday.", "We do not ship on Friday.", False),
         ("C++", "C", False),
+        *[(one, other, False) for one, other in (("-1", "1"), ("<5 %", ">5 %"), ("> 5", "5"))],
+        *[
+            (one, other, False)
+            for one, other in (("5.5 kg", "5"), ("10:30", "10"), ("2026", "2026-01"))
+        ],
+        *[("−1 °C", "-1 °C", True), ("A -> B", "A → B", True), ("5 kg - no more", "5 kg", False)],
         ("Tin.", "Tin, if the price stays.", False),
         ("...", "!", True),
     ],

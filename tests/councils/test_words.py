@@ -99,12 +99,19 @@ def test_headlines_follow_the_verdict(lang: str) -> None:
             assert key == f"{tally.type}_tie" and len(letters) > 1
             assert all(approve[one] >= tally.threshold for one in letters)
         else:
-            assert (key in ("leads", "tied", "camps", "unsaid", "unheard")) and not tally.winners
+            assert (
+                key in ("leads", "tied", "camps", "unsaid", "aside", "unheard")
+            ) and not tally.winners
+            if key in ("aside", "unheard"):
+                assert (key == "unheard") == (
+                    tally.n + len(tally.abstained) < len(tally.absent) + 2
+                )
             if key == "leads":
                 assert int(values["count"]) == approve[letters[0]] < tally.threshold
             if key == "camps":
                 assert all(approve[one] >= tally.threshold for one in letters)
-    assert seen >= {"strong", "soft", "soft_tie", "leads", "tied", "camps", "unsaid", "unheard"}
+    assert seen >= {"strong", "soft", "soft_tie", "leads", "tied", "camps", "unsaid", "aside"}
+    assert "unheard" in seen
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def without_code(text: str) -> str:
         r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1[`~]*[ \t]*(?:\n|\Z)", "\n", text, flags=re.S | re.M
     )
     text = re.sub(r"\\[!-/:-@\[-`{-~]", " ", text)
-    return re.sub(r"(`+)(?!`)[^`\n]*?(?<!`)\1(?!`)", "", text)
+    return re.sub(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", "", text)
 
 
 @given(TEXTS)
