@@ -164,13 +164,13 @@ def _chosen(words: str, form: Form) -> str:
     same = is_it or [letter for letter, option in options.items() if option == raw != ""]
     if (word := value("choice", raw)[0]) or len(same) == 1:
         return word or same[0]
-    letter, tail = found.groups() if (found := search("letter", raw)) else ("", "")
+    found = search("letter", raw)
+    letter, tail = (found[1].upper(), found[2]) if found else ("", "")
     told = [one for one in options.values() if re.match(re.escape(one) + r"(?!\w)", _bare(tail))]
     longest = max(told, key=len, default="")  # it may begin with another one
-    plainly = longest and longest == options.get(letter.upper())
-    plainly = plainly or (not longest and search("reason", tail))
+    plainly = longest == options.get(letter) if longest else search("reason", tail)
     doubt = search("letter doubt", _bare(tail))
-    return letter.upper() if letter.upper() in options and plainly and not doubt else ""
+    return letter if letter in options and plainly and not doubt else ""
 
 
 def _status(found: list[Part], text: str, quoted: str) -> tuple[str, str]:
