@@ -131,15 +131,21 @@ def _consistent(heard: Heard) -> Heard:
 
 
 def _questions(text: str, form: Form) -> dict[str, str]:
-    """Return the question put to each peer: from `@id` to a question mark in the same sentence."""
+    """Return what is asked of each peer: from `@id` to the last question mark of the paragraph.
+
+    The first one is in the same sentence.
+    """
     found: dict[str, str] = {}
     peers = sorted((*form.peers, "human"), key=len, reverse=True)
     for piece in text.replace("\\", "").split("@")[1:]:
         ident = next((peer for peer in peers if piece.casefold().startswith(peer)), "")
-        rest, mark, _ = piece[len(ident) :].partition("?")
-        ends = any(end in rest for end in ("\n\n", ". ", "! ", ".\n", "\n- "))
-        if ident and mark and len(rest) < 400 and not ends and not rest[:1].isalnum():
-            found.setdefault(ident, " ".join(rest.split()).lstrip(" :,—–-*") + "?")
+        said = piece[len(ident) :].partition("\n\n")[0].partition("\n- ")[0]
+        first, every = said.partition("?"), said.rpartition("?")[0]
+        ends = not first[1] or any(end in first[0] for end in (". ", "! ", ".\n"))
+        rest = every if len(every) < 400 else first[0]
+        if ident and len(rest) < 400 and not ends and not rest[:1].isalnum():
+            asked = " ".join(rest.split()).lstrip(" :,—–-*") + "?"
+            found[ident] = " ".join(dict.fromkeys([*filter(None, [found.get(ident)]), asked]))
     return found
 
 

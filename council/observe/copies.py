@@ -10,16 +10,25 @@ import os
 import re
 
 from council.kernel import files
+from council.kernel.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from council.app import App
 
 _BEGINS = re.compile(r"(copy of |#)?(council-.*-conversation|\d{4}-\d\d-\d\d-).*\.md", re.I)
 _OURS = re.compile(r"council-[a-z0-9_-]+-conversation\.md|\d{4}-\d\d-\d\d-[a-z0-9-]+\.md")
 
 
-def conflict_copies(root: str) -> list[str]:
-    """Return the paths, below the workspace, of copies of pages and minutes."""
-    folders = ("memory/shared", "conseils")
-    found = [f"{one}/{name}" for one in folders for name in sorted(files.names(f"{root}/{one}"))]
-    return [path for path in found if is_copy(os.path.basename(path))]
+def conflict_copies(app: App) -> list[str]:
+    """Return the paths, below the workspace, of copies of pages and minutes.
+
+    A page that an editor saved after the end of its conversation is one of them.
+    """
+    pages = [os.path.basename(app.page_of(name)) for name in app.conversations()]
+    shared = [n for n in sorted(files.names(f"{app.root}/memory/shared")) if n not in pages]
+    late = [f"memory/shared/{n}" for n in shared if is_copy(n) or _OURS.fullmatch(n)]
+    minutes = sorted(files.names(f"{app.root}/conseils"))
+    return late + [f"conseils/{name}" for name in minutes if is_copy(name)]
 
 
 def is_copy(name: str) -> bool:

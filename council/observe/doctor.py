@@ -45,7 +45,7 @@ def check(app: App, which: str = "") -> dict[str, Any]:
     """
     name = app.find(which)
     document, findings = app.conversation(name), list[str]()
-    notices = [f"{one} is a conflict copy" for one in copies.conflict_copies(app.root)]
+    notices = [f"{one} is a copy that counts nowhere" for one in copies.conflict_copies(app)]
     try:
         known = document.peek().rev if document.exists() else 0
         for ident in document.read().drafts:

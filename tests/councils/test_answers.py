@@ -154,7 +154,9 @@ def test_unused_names_and_two_of_one_name() -> None:
 
 def test_questions_to_peers_and_people() -> None:
     text = "@ben, why tin? And @cleo: is it loud? It depends. @human what is the budget? @ben is right. Is he?"
-    asked = {"ben": "why tin?", "cleo": "is it loud?", "human": "what is the budget?"}
+    text += "\n\n- @ben: when? And who pays?\n- Why not?"
+    asked = {"ben": "why tin? when? And who pays?", "cleo": "is it loud?"}
+    asked["human"] = "what is the budget?"
     assert read(text, FREE).questions == asked
 
 
