@@ -195,6 +195,7 @@ class _Edits:
             self.decide(ident, text, word or one.status)
             return
         is_known = word == RESPONDED and one.status in ANSWERED  # of a text that said more
+        is_known = is_known and self.base.participants[ident].status not in ANSWERED
         if word in ANSWERED and entry is None and self.page.strayed and not is_known:
             self.refuse(f"{ident}: {word}, but there is no text below its own heading")
         elif word and word != one.status and not is_known:

@@ -214,6 +214,9 @@ def test_a_status_is_set_by_hand(word: str) -> None:
     nova = council.state.participants["nova"]
     if STATUSES[word]:
         assert (nova.status, nova.origin, taken.refused) == (STATUSES[word], "edited", [])
+        if nova.status == "AGREED":  # it can be taken back
+            council.change(("(agent:nova): AGREED", "(agent:nova): RESPONDED"))
+            assert council.state.participants["nova"].status == "RESPONDED"
     else:
         assert (nova.status, nova.origin) == ("WAITING", "")
         assert bool(taken.refused) is bool(word)
