@@ -162,8 +162,9 @@ def _chosen(words: str, form: Form) -> str:
     raw = _bare(without("no choice", plain(words)))
     options = {one: _bare(without("no choice", plain(t))) for one, t in form.options.items()}
     same = is_it or [letter for letter, option in options.items() if option == raw != ""]
-    if (word := value("choice", raw)[0]) or len(same) == 1:
-        return word or same[0]
+    word = value("choice", raw)[0]
+    if word or len(same) == 1:  # an option may be called new
+        return same[0] if len(same) == 1 and word != "abstain" else word
     found = search("letter", raw)
     letter, tail = (found[1].upper(), found[2]) if found else ("", "")
     told = [one for one in options.values() if re.match(re.escape(one) + r"(?!\w)", _bare(tail))]

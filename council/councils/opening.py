@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from council.councils.model import MODES, ORDERS, Config, Participant
+from council.councils.verdict import words
 from council.kernel import times
 from council.kernel.errors import NotFound, Usage
 from council.kernel.record import TYPE_CHECKING, Any, Record
 
 if TYPE_CHECKING:
     from council.app import App
+
+_CEILINGS = ("max_runs", "max_tokens", "max_usd")
 
 
 class Opening(Record):
@@ -92,7 +95,8 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     """Return the settings of a new conversation: what is stated, else what the settings say.
 
     Raises:
-        Usage: A mode or order is not one that there is, or no threshold of so many is possible.
+        Usage: A mode or order is not one that there is, an amount is out of its range, or two
+            options are the same to a verdict.
     """
     stated = {key: one for key, one in opening.config.items() if one not in ("", None, [])}
     for what, known in (("mode", MODES), ("order", ORDERS)):
@@ -102,11 +106,13 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     if options and opening.procedure == "council":
         what = "options are voted on, and a council has no vote"
         raise Usage("bad-options", what, "add --procedure deliberation, or leave them out")
-    if len({one.casefold() for one in options}) < len(options):
+    if len({" ".join(words(one)) or one for one in options}) < len(options):
         raise Usage("bad-options", "an option is named twice", "give each option once")
-    if not 0 < stated.get("threshold", 1) <= len(found):
-        what = f"a threshold of {stated['threshold']} approvals is out of range"
-        raise Usage("bad-threshold", what, f"use 1 to {len(found)}")
+    most = {"threshold": len(found), "max_rounds": 20} | dict.fromkeys(_CEILINGS, 10**15)
+    for key, bound in most.items():
+        if not 0 < stated.get(key, 1) <= bound:
+            hint = "leave it out, or give more than 0" if key in _CEILINGS else f"use 1 to {bound}"
+            raise Usage(f"bad-{key}", f"{key} cannot be {stated[key]:g}", hint)
     settings, talk = app.settings, app.settings.deliberation
     usual: dict[str, Any] = {
         "order": "rotate", "timeout": settings.phase_timeout, "backoff": settings.retry_backoff,
@@ -114,7 +120,7 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
         "threshold": talk.threshold or None, "confidence_floor": talk.confidence_floor,
         "blind": opening.procedure == "council", "context_limit": settings.context_limit,
     }  # fmt: skip
-    for key in ("max_runs", "max_tokens", "max_usd"):
+    for key in _CEILINGS:
         usual[key] = getattr(settings.limits, f"{key}_per_council")
     made = Config(**usual | stated)
     everybody = dict.fromkeys([*found, made.synthesizer, made.coordinator])

@@ -631,6 +631,7 @@ def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> No
         ),
         ("tiles|tin tiles|tin", {"b) tin tiles": "B", "C — tin tiles": "", "A — tiles": "A"}),
         ("é|e", {"é": "A", "E": "B"}),
+        ("old|new|abstain", {"New.": "B", "B": "B", "abstain": "abstain", "none of these": "new"}),
         ("tin|straw", {"A — tinned": "A", "B — tin lasts": "", "tin and straw": ""}),
     ],
 )

@@ -204,7 +204,9 @@ def test_a_copy_of_a_page_takes_no_minutes_away(workspace: Make) -> None:
     assert ["Stopped — Tea?" in text for text in texts].count(True) == 1
     assert w.json("explain", "active")["kind"] == "minutes"  # not only a word of ours
     assert w.json("explain", "ACTIVE")["kind"] != "minutes"
-    assert w.run("convene", "Rum?", "--options", "Yes,yes").returncode == 2
+    for many in ("options Yes,yes!", "max-rounds 0", "max-rounds 21", "threshold 3", "max-cost 0"):
+        done = w.run("convene", "Rum?", "--procedure", "deliberation", *f"--{many}".split())
+        assert done.returncode == 2 and ("cannot be" in done.stderr or "twice" in done.stderr), many
 
 
 def test_explain_names_the_person_who_has_the_last_word(workspace: Make) -> None:
