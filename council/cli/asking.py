@@ -1,4 +1,4 @@
-"""`ask`: open a council, show each answer as it arrives, print the decision.
+"""`ask`: open a council, show each answer as it arrives, print the decision; `demo` plays one.
 
 It reads the journal again and again, and runs the heartbeat itself when something is due, so it
 needs no cron. Progress goes to standard error; standard output has the decision alone.
@@ -7,19 +7,21 @@ needs no cron. Progress goes to standard error; standard output has the decision
 from __future__ import annotations
 
 import os
+import re
 import signal
+import sys
 import time
 
 from council.agents import programs
 from council.app import App
 from council.archive import minutes
-from council.cli.printing import Said, err, one_line
+from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, wrapped
 from council.cli.values import Given
 from council.cli.verbs import opening
 from council.councils import kind, rules, service, sight, views, words
-from council.councils.model import State
+from council.councils.model import RESOLVE, Entry, State
 from council.councils.opening import members
-from council.kernel import ids
+from council.kernel import ids, times
 from council.kernel.errors import Conflict, NotFound, Refused
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 POLL = 0.03  # seconds between two looks at the journal, or twice as long as a look takes
 RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for
 LONG = 1.5  # the same while all places are taken
+PAUSE = 0.25  # seconds between two answers that are played on a terminal
 LOST, UNDECIDED = 8, 9
+GIST, SENTENCES = 160, 70  # characters of an answer in a pipe, and of one that is played
+_NOT_SAID = re.compile(r"\s*((>|#|[A-ZÉ]{5,} ?:).*|@\S+)")  # lines of an answer: forms, quotations
 
 
 def ask(app: App, given: Given) -> Said:
@@ -45,13 +50,12 @@ def ask(app: App, given: Given) -> Said:
     if not given.resume and not asked.name and app.is_open(service.DEFAULT):
         asked.name = _named_by(asked.topic)
     if given.rehearse and not given.resume:
-        from council.setup import demo  # late: only here
+        from council.setup import demo as plays  # late: only here
 
-        state = app.closed(demo.rehearse(app, asked, given.seed or 0)["conversationId"]).peek()
-        _show([], _lines(app, state))
-        return _told(app, state, given)
+        following = f'council ask "{one_line(asked.topic, 60)}"'
+        return _played(app, given, plays.rehearse(app, asked, given.seed or 0), following)
     name = app.find(given.name or given.topic) if given.resume else asked.name or service.DEFAULT
-    ident = ""
+    ident, screen = "", _Screen(columns(sys.stderr))
     try:
         if given.resume:
             service.steer(app, name, "resume")
@@ -67,15 +71,41 @@ def ask(app: App, given: Given) -> Said:
             ident = made["conversationId"]
             for warning in made["warnings"]:
                 err(f"! {warning}")
-        state = _followed(app, name, ident)
+        state = _followed(app, name, ident, screen)
     except KeyboardInterrupt:
+        screen.tick("")
         if not app.is_open(name):
             raise
         done = service.steer(app, name, "pause")
         end_runs(app, [app.conversation(name)])
         err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
         return Said(data=done, more={"word": "paused"}, reply="steer", code=130)
-    return _told(app, state, given)
+    return _told(app, state, given, columns(sys.stdout))
+
+
+def demo(app: App, given: Given) -> Said:
+    """Play document 000's family in a workspace of its own, and print what it decides."""
+    from tempfile import mkdtemp  # late: slow to import
+
+    from council.setup import demo as plays  # late: as above
+
+    env = {name: one for name, one in app.env.items() if name != "COUNCIL_NAME"}
+    stage = type(app)(mkdtemp(prefix="council-demo-"), app.fixed, env)
+    states = plays.family(stage, given.lang or app.env.get("LANG", "")[:2])
+    following = 'council init team && cd team && council ask "your question"'
+    return _played(stage, given, states, following)
+
+
+def _played(app: App, given: Given, states: Iterable[State], following: str) -> Said:
+    """Show a council that is played from a script, and print what came of it."""
+    screen = _Screen(columns(sys.stderr) or COLUMNS, whole=True)
+    for state in states:
+        shown = len(screen.told)
+        screen.show(_lines(app, state, screen))
+        time.sleep(PAUSE * (columns(sys.stderr) > 0 and len(screen.told) > shown))
+    said = _told(app, state, given, columns(sys.stdout) or COLUMNS)
+    said.data["root"], said.more["next"] = app.root, following
+    return said
 
 
 def _named_by(topic: str) -> str:
@@ -105,7 +135,7 @@ def _refuse_in_vain(app: App, asked: service.Opening) -> None:
         raise Refused("nobody-can-answer", what, "council doctor")
 
 
-def _told(app: App, state: State, given: Given) -> Said:
+def _told(app: App, state: State, given: Given, width: int) -> Said:
     """Return what a conversation that is over came to (`json.md`, `ask`)."""
     row, used = minutes.find(app.root, state.conversation_id), views.used(state)
     done: dict[str, Any] = {
@@ -119,14 +149,80 @@ def _told(app: App, state: State, given: Given) -> Said:
     if given.gate:
         winners = sight.tally(state).winners
         code = 0 if winners == ["A"] else LOST if len(winners) == 1 else UNDECIDED
-    cost = f", ${used['usd']:.2f}" if used["usd"] else ""
+    more: dict[str, Any] = {"cost": f", ${used['usd']:.2f}" if used["usd"] else ""}
+    if width:  # for who reads it on a terminal
+        written = [one.heard.consensus for one in state.entries if one.kind == "synthesis"]
+        more["why"] = _sentences("".join(written[-1:]).partition("\n\n")[0], 2 * GIST)
+        sides = done["dissent"]
+        more["dissent"] = [{**one, "position": _sentences(one["position"], GIST)} for one in sides]
     reply = "ask-fr" if state.lang == "fr" else "ask"
-    return Said(data=done, more={"cost": cost}, code=code, reply=reply)
+    return Said(data=done, more=more, code=code, reply=reply, width=width)
 
 
-def _followed(app: App, name: str, ident: str) -> State:
+class _Screen:
+    """Standard error while a council goes on: each line once, and who is running now.
+
+    Attributes:
+        width: The columns in which an answer has to fit; 0 is a pipe.
+        whole: Whether answers are shown in whole sentences, else each in a line.
+    """
+
+    def __init__(self, width: int, whole: bool = False) -> None:
+        self.width, self.whole, self.told, self.live = width, whole, list[str](), ""
+
+    def show(self, lines: Iterable[str]) -> None:
+        """Print the lines that are not there yet."""
+        before = list(self.told)
+        for line in lines:
+            if line in before:
+                before.remove(line)
+            else:
+                self.told.append(line)
+                self.tick("")
+                err(line)
+
+    def tick(self, text: str) -> None:
+        """Replace the line below all others by a text, on a terminal that can do that."""
+        if text != self.live and self.width and os.environ.get("TERM") != "dumb":
+            self.live = text
+            err(fitted(text, self.width - 1), "\r\x1b[2K", "")
+
+    def answer(self, who: str, entry: Entry, told: dict[str, str]) -> str:
+        """Return an answer as it is shown here."""
+        heard = entry.heard
+        said = heard.position or heard.recommendation or entry.text
+        if not self.width:
+            return f"  ✓ {who}: {one_line(said, GIST)}"
+        own = [one for one in said.split("\n") if not _NOT_SAID.fullmatch(one)]
+        said = " ".join(own).strip() or said
+        sides = [heard.choice, *(f"{peer}: {one.word}" for peer, one in heard.stances.items())]
+        if not any(sides) and entry.phase == RESOLVE:
+            sides = [told.get(entry.status, "")]
+        who += f" ({', '.join(filter(None, sides))})" * any(sides)
+        said = _sentences(said, SENTENCES) if self.whole else said
+        is_last = self.whole and entry.kind == "synthesis"  # its words are the decision
+        lines = ["✓ " + told["wrote"].format(who=who) if is_last else f"✓ {who}: {said}"]
+        lines += [f"BLOCKING: {one}" for one in heard.blockers]
+        lines += [told["unfound"].format(text=q.text) for q in heard.quotations if not q.found]
+        rows = [(" " * (4 if at else 2), line) for at, line in enumerate(lines)]
+        if self.whole:
+            return "\n".join(wrapped(indent + line, self.width, "    ") for indent, line in rows)
+        return "\n".join(indent + fitted(line, self.width - 4) for indent, line in rows)
+
+
+def _sentences(text: str, most: int) -> str:
+    """Return as many sentences of a text as fit so many characters, at least the first."""
+    made, *others = re.split(r"(?<=[.!?…])\s+", " ".join(text.split()))
+    for one in others:
+        if len(made) + len(one) >= most:
+            break
+        made += f" {one}"
+    return made
+
+
+def _followed(app: App, name: str, ident: str, screen: _Screen) -> State:
     """Show what happens in a conversation until it is over; return its state then."""
-    document, told, shown, beaten = app.conversation(name), list[str](), -1, -1
+    document, shown, beaten = app.conversation(name), -1, -1
     rescue = time.monotonic() + RESCUE
     while True:
         try:
@@ -137,7 +233,8 @@ def _followed(app: App, name: str, ident: str) -> State:
         began = time.monotonic()
         if state.rev != shown:
             shown = state.rev
-            _show(told, _lines(app, state))
+            screen.show(_lines(app, state, screen))
+        screen.tick(_doing(app, state))
         wake = kind.wake(state)
         if began > rescue or (beaten != shown and wake is not None and wake <= app.now):
             beaten = shown
@@ -148,43 +245,46 @@ def _followed(app: App, name: str, ident: str) -> State:
             form, how = _words(state)["waits"], f"council explain {name}"
             notes = [f"! {form.format(who=a, why=why, command=how)}" for a, why in others]
             notes += [f"! {one['message']} ({one['hint']})" for one in report["errors"]]
-            _show(told, [one for one in notes if one not in told])
+            screen.show([one for one in notes if one not in screen.told])
             rescue = time.monotonic() + (RESCUE if waits == others else LONG)
         time.sleep(max(POLL, 2 * (time.monotonic() - began)))
     state = service.find(app, ident)
-    _show(told, _lines(app, state))
+    screen.show(_lines(app, state, screen))
     return state
 
 
-def _show(told: list[str], lines: Iterable[str]) -> None:
-    """Print the lines that are not among those that were told before, and add them to these."""
-    before = list(told)
-    for line in lines:
-        if line in before:
-            before.remove(line)
-        else:
-            told.append(line)
-            err(line)
+def _names(state: State) -> dict[str, str]:
+    return {a: f"{one.emoji} {one.name or a}".strip() for a, one in state.participants.items()}
 
 
-def _lines(app: App, state: State) -> Iterator[str]:
+def _doing(app: App, state: State) -> str:
+    """Return who has to answer now, and how long each has been running."""
+    names, runs = _names(state), [run for run in state.runs.by_id.values() if run.is_open()]
+    since = {run.agent: f" {times.spoken(app.now - times.instant(run.at))}" for run in runs}
+    owing = dict.fromkeys([*since, *rules.asked(state)], "") if not state.ended_at else {}
+    who = ", ".join(names.get(one, one) + since.get(one, "") for one in owing)
+    return _words(state)["waiting"].format(who=who) if owing else ""
+
+
+def _lines(app: App, state: State, screen: _Screen) -> Iterator[str]:
     """Yield all that can be shown of a conversation now."""
-    names = {a: f"{one.emoji} {one.name or a}".strip() for a, one in state.participants.items()}
-    told, here = _words(state), f"--name {state.name}"
+    names, told, here = _names(state), _words(state), f"--name {state.name}"
     for one in state.rounds:
         yield "# " + told["round"].format_map(vars(one))
         for entry in [entry for entry in state.entries if entry.tour == one.tour]:
-            heard, who = entry.heard, names.get(entry.agent, entry.agent)
-            said = heard.position or heard.recommendation or entry.text
-            is_sealed = state.is_sealed(entry)
-            yield f"  ✓ {who}" + (f" {told['sealed']}" if is_sealed else f": {_gist(said)}")
+            who = names.get(entry.agent, entry.agent)
+            if not state.is_sealed(entry):
+                yield screen.answer(who, entry, told)
+            elif not screen.whole:
+                yield f"  ✓ {who} {told['sealed']}"
         for agent, why in one.absent.items():
-            yield f"  ✗ {names.get(agent, agent)}: {_gist(why.words or why.code)}"
+            yield f"  ✗ {names.get(agent, agent)}: {one_line(why.words or why.code, GIST)}"
     for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
         if peer not in names or status.by_hand(app, state, peer):
-            how, what = f'council say "…" {here}', {"peer": peer, "text": _gist(text)}
+            how, what = f'council say "…" {here}', {"peer": peer, "text": one_line(text, GIST)}
             yield "! " + told["asks"].format(who=asker, command=how, **what)
-    for agent in [a for a in rules.asked(state) if status.by_hand(app, state, a)]:
+    owing = [] if screen.whole else rules.asked(state)
+    for agent in [one for one in owing if status.by_hand(app, state, one)]:
         how = f"council respond --as {agent} {here} -"
         yield "  " + told["hand"].format(who=agent, tour=state.tour, command=how)
     if state.paused_at:
@@ -194,7 +294,3 @@ def _lines(app: App, state: State) -> Iterator[str]:
 
 def _words(state: State) -> dict[str, str]:
     return words.load(f"texts/progress-{state.lang}.txt")
-
-
-def _gist(text: str) -> str:
-    return one_line(text, 160)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from council.kernel import codec, ids
@@ -21,6 +22,7 @@ class Said(Record):
         text: For people; "" is the command's part of `texts/replies.txt`, filled with `data`.
         more: Further values of that template.
         reply: The name of that part, if it is not the name of the command's function.
+        width: Columns at which lines of the text are wrapped; 0 is as they are.
         notes: Lines on standard error.
         code: The exit code.
         then: What the command does once this is printed, such as to serve.
@@ -30,6 +32,7 @@ class Said(Record):
     text: str = ""
     more: dict[str, Any] = {}
     reply: str = ""
+    width: int = 0
     notes: list[str] = []
     code: int = 0
     then: Any = None
@@ -60,6 +63,8 @@ def say(said: Said, *, as_json: bool) -> None:
 
 def text(said: Said) -> str:
     """Return what a command answers, for people."""
+    if said.width:
+        return wrapped(text(said.copy(width=0)), said.width)
     if said.text or not said.reply:
         return said.text
     from council.kernel import words  # late: not every answer is a template
@@ -101,15 +106,47 @@ def _value(value: Any) -> Any:
     return value if isinstance(value, (int, float)) else _Text(value or "")
 
 
+def columns(stream: Any) -> int:
+    """Return how wide the terminal of a stream is, 0 where it is none."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or COLUMNS
+    except (OSError, ValueError):
+        return 0
+
+
+def fitted(text: str, most: int) -> str:
+    """Return a text on one line of at most so many columns, cut after a word with an ellipsis."""
+    from rich.cells import cell_len, set_cell_size  # late: only for who watches a council
+
+    line = " ".join(text.split())
+    if cell_len(line) <= most:
+        return line
+    line = set_cell_size(line, most - 1)
+    whole = line.rpartition(" ")[0]
+    return (whole if 2 * len(whole) > len(line) else line).rstrip(" ,;:—") + "…"
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Return a text whose lines are broken between words at so many columns.
+
+    A line with a path stays as it is, to be copied.
+    """
+    from textwrap import fill  # late: as above
+
+    how: Any = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": indent}
+    made = [one if " /" in one else fill(one, width, **how) for one in text.split("\n")]
+    return "\n".join(made)
+
+
 def out(text: str) -> None:
     """Print a text on standard output, without control characters."""
     sys.stdout.write(text.translate(_UNSAFE).rstrip("\n") + "\n")
     sys.stdout.flush()
 
 
-def err(text: str) -> None:
-    """Print a line on standard error, likewise."""
-    sys.stderr.write(text.translate(_UNSAFE).rstrip("\n") + "\n")
+def err(text: str, before: str = "", end: str = "\n") -> None:
+    """Print a line on standard error, likewise; what is put `before` it is printed as it is."""
+    sys.stderr.write(before + text.translate(_UNSAFE).rstrip("\n") + end)
     sys.stderr.flush()
 
 

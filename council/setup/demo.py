@@ -6,15 +6,12 @@ form that the driver `scripted` reads.
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from council.councils import model, rules, service, words
 from council.councils.model import State
 from council.kernel import ids
 from council.kernel.errors import Unexpected
-from council.kernel.page import one_line
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs.drivers import scripted
 from council.setup import init
@@ -24,36 +21,21 @@ if TYPE_CHECKING:
 
 FAMILY = ["henry", "sage", "nova", "blaise"]
 CAST = ["ada", "bea", "carl"]
-PAUSE = 0.25  # seconds between two answers of the demo on a terminal
 Script = Callable[[State, str], tuple[str, str]]  # the text and the status of an answer
 
 
-def demo(app: App, lang: str = "") -> dict[str, Any]:
-    """Play document 000's family in a workspace of its own; return its root and minutes."""
-    import tempfile  # late: slow to import
-
-    lang = lang or app.env.get("LANG", "")[:2]
+def family(app: App, lang: str) -> Iterator[State]:
+    """Play document 000's family in a new workspace; see `play`."""
     lang = lang if lang in init.LANGUAGES else "en"
-    root = tempfile.mkdtemp(prefix="council-demo-")
-    init.init(root, [*FAMILY, "maman"], lang, {"PATH": ""})
-    stage = type(app)(root, app.fixed, {k: v for k, v in app.env.items() if k != "COUNCIL_NAME"})
+    init.init(app.root, [*FAMILY, "maman"], lang, {"PATH": ""})
     topic, _, brief = _text(lang, "brief").removeprefix("# ").partition("\n\n")
     rows = {row[:2]: row for row in scripted.script(_text(lang, "family"))}
-
-    def script(state: State, agent: str) -> tuple[str, str]:
-        _, _, status, text = rows[agent, state.phase]
-        if sys.stderr.isatty():
-            time.sleep(PAUSE)
-        line = words.load(f"texts/progress-{lang}.txt")["round"].format_map(vars(state))
-        print(one_line(ids.cut(f"{line}: {agent}: {text.replace('#', '')}", 78)), file=sys.stderr)
-        return text, status
-
     cast: dict[str, Any] = {"people": FAMILY, "agents": FAMILY, "config": {"synthesizer": "maman"}}
     opening = service.Opening(topic=topic, brief=brief.strip(), lang=lang, **cast)
-    return play(stage, opening, script)
+    return play(app, opening, lambda state, agent: rows[agent, state.phase][:1:-1])
 
 
-def rehearse(app: App, opening: service.Opening, seed: int = 0) -> dict[str, Any]:
+def rehearse(app: App, opening: service.Opening, seed: int = 0) -> Iterator[State]:
     """Play a whole council on a question; who dissents follows from the seed."""
     opening.agents = opening.agents or CAST
     opening.people = list(dict.fromkeys([*opening.agents, *opening.people]))
@@ -83,21 +65,19 @@ def rehearsal(lang: str, seed: int) -> Script:
     return script
 
 
-def play(app: App, opening: service.Opening, script: Script) -> dict[str, Any]:
-    """Play a council from a script to its end; return what `convene` said, `root`, `minutes`."""
+def play(app: App, opening: service.Opening, script: Script) -> Iterator[State]:
+    """Play a council from a script to its end; yield its state before each answer, and then."""
     made = service.convene(app, opening)
-    name, minutes = made["name"], ""
-    while not minutes:
-        state = app.conversation(name).peek()
+    while app.is_open(made["name"]):
+        yield (state := app.conversation(made["name"]).peek())
         agent = rules.asked(state)[0]
         text, status = script(state, agent)
         # The round is named, since the same words in the next round are an answer of their own.
         stated = service.Stated(status=status.lower(), mark=state.round().mark)
-        done = service.respond(app, name, agent, text, stated)
+        done = service.respond(app, made["name"], agent, text, stated)
         if done["outcome"] != "recorded":
             raise Unexpected("stuck", f"{agent}'s script has no further answer in {state.phase}")
-        minutes = done["minutes"]
-    return {**made, "root": app.root, "minutes": minutes}
+    yield app.closed(made["conversationId"]).peek()
 
 
 def _text(lang: str, name: str) -> str:

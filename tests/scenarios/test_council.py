@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -114,6 +115,23 @@ def test_ask_with_three_instant_agents(workspace: Make) -> None:
     assert told.keys() >= {"outcome", "dissent", "blockers", "line", "verdict", "minutes"}
     assert w.json("show", "k")["used"] == told["used"]
     assert "no-place" not in done.stderr
+
+
+def test_a_terminal_shows_who_is_running_and_lines_that_fit(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.program("ann", "while ! [ -e go ]; do sleep 0.1; done; printf 'Yes.\\n> Never said.\\n'")
+    w.program("ben", "[ $COUNCIL_PHASE = COLLECT ] && echo $(seq 1001 1099); echo Yes, the end.")
+    terminal = w.terminal("ask", "A kettle?", "--phases", "collect", "--synthesizer", "ben")
+    terminal.until(" Ann 1s")
+    assert " Ben has answered (sealed)\r\n" in terminal.seen.decode()
+    (w.root / "go").touch()
+    lines = [one.rpartition("\x1b[2K")[2] for one in terminal.until().split("\r\n")]
+    assert {"# COLLECT, round 1", "# SYNTHESIZE, round 2"} <= {*lines}
+    assert any(one.endswith(" Ann: Yes.") for one in lines)
+    assert "    nobody said “Never said.”" in lines
+    assert any(re.fullmatch(r"  ✓ .* Ben: 1001 (\d{4} )+\d{4}…", one) for one in lines)
+    assert max(len(one) for one in lines if " /" not in one) <= 80
+    assert lines[-2].startswith("minutes: /") and terminal.process.returncode == 0
 
 
 def test_the_person_with_the_last_word(workspace: Make) -> None:

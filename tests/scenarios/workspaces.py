@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +62,32 @@ class Workspace:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def terminal(self, *words: str) -> Terminal:
+        """Start a command on a terminal of 80 columns."""
+        return Terminal([*COMMAND, *words], self.root, self.env)
+
+
+class Terminal:
+    """A terminal of 80 columns with a command on it, and all that was printed there."""
+
+    def __init__(self, argv: list[str], folder: Path, env: dict[str, str]) -> None:
+        self.end, inside = pty.openpty()
+        termios.tcsetwinsize(inside, (24, 80))
+        self.process = subprocess.Popen(
+            argv, cwd=folder, env=env, stdin=inside, stdout=inside, stderr=inside,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(inside)
+        self.seen = b""
+
+    def until(self, words: str = "") -> str:
+        """Return all that was printed once it has some words, or once the command is over."""
+        while not words or words.encode() not in self.seen:
+            assert select.select([self.end], [], [], 60)[0], self.seen.decode()
+            try:
+                self.seen += os.read(self.end, 65536)
+            except OSError:  # the command is over
+                self.process.wait(60)
+                break
+        return self.seen.decode()
