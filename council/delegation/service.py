@@ -175,10 +175,11 @@ def policy_of(app: App, agent: str) -> rules.Policy:
     """Return an agent's policy: without a file all may write to it, with a broken one nobody."""
     path = f"memory/agents/{agent}/policy.json"
     try:
-        return rules.Policy.from_json(codec.loads(artifacts.read(f"{app.root}/{path}") or b"{}"))
-    except Invalid:
-        fix = "correct it; until then nobody may call this agent"
-        raise Invalid("bad-policy", f"{path} cannot be read", fix) from None
+        data = codec.loads(artifacts.read(f"{app.root}/{path}") or b"{}", path)
+        return rules.Policy.from_json(data, path)
+    except Invalid as error:
+        fix = f"correct it, or delete it to allow every agent; until then none may call {agent}"
+        raise Invalid("bad-policy", error.message, fix) from None
 
 
 def _sent(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from council.agents import programs, souls
-from council.agents.settings import AgentSettings, content
-from council.kernel import codec, files
+from council.agents.settings import AgentSettings
+from council.delegation import service as delegation
+from council.kernel import files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
@@ -95,11 +96,10 @@ def _agents(app: App, probe: bool) -> Iterator[Finding]:
             yield _finding("agent.name", agent=ident, first=first, name=agent.name)
         else:
             yield _finding("agent.ready", ok=True, agent=ident, how=how)
-        path = f"{souls.FOLDER}/{ident}/policy.json"
         try:
-            codec.loads(content(f"{app.root}/{path}") or b"{}")
+            delegation.policy_of(app, ident)
         except Invalid as error:
-            yield _finding("agent.policy", path=path, agent=ident, why=error.message)
+            yield {"what": "agent", "ok": False, "found": error.message, "fix": error.hint}
     if len(known) < 2:
         yield _finding("agents.few", ok=True, count=len(known))
 

@@ -184,15 +184,17 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
 
 
 def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
-    with open(f"{ws.root}/memory/agents/bob/policy.json", "w") as file:
-        file.write("<<<<<<< HEAD\n{}\n")
+    for agent, policy in (("bob", "<<<<<<< HEAD\n{}\n"), ("eve", '{"call": 5}')):
+        with open(f"{ws.root}/memory/agents/{agent}/policy.json", "w") as file:
+            file.write(policy)
     with open(f"{ws.root}/memory/agents/eve/SOUL.md", "w") as file:
         file.write("---\nname: Bob\n---\n")
     os.link(ws.app.page_of("k"), f"{ws.root}/other")
     os.unlink(f"{ws.root}/{doctor.SKILL}")
     found = {one["found"] for one in doctor.doctor(ws.app)["findings"] if not one["ok"]}
     for words in (
-        *("not found: /nonexistent/ada", "policy.json", "bob and eve have the same name"),
+        *("not found: /nonexistent/ada", "bob/policy.json: not JSON: Expecting value: line 1"),
+        *("eve/policy.json.call: not an object", "bob and eve have the same name"),
         *("hard link", "skills/council/SKILL.md is missing"),
     ):
         assert any(words in one for one in found), words
