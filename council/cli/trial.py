@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from importlib.util import find_spec
 
 from council.app import App
 from council.cli import asking
-from council.cli.printing import Said, err
+from council.cli.printing import Said, columns, err
 from council.cli.values import Given
 from council.councils import opening
 from council.kernel.errors import Refused
@@ -16,6 +17,7 @@ from council.trial import service
 from council.trial.row import TRIALS
 
 _STOPPED, _INTERRUPTED = 6, 130
+_HIGHER = " with a higher --max-runs or --max-cost"
 _EVERY = 10.0  # seconds between two lines of progress
 
 
@@ -41,11 +43,13 @@ def trial(app: App, given: Given) -> Said:
         asking.end_runs(app, [TRIALS.document(app, name), *map(app.conversation, talks)])
     state = TRIALS.document(app, name).peek()
     data, text = TRIALS.shown(app, name, state, 0)
-    if state.ended_at:
-        return Said(data=data, text=text, notes=[f"report: {app.root}/trials/{name}.md"])
-    note = f"! {state.paused}; to continue: council trial {name} --resume"
-    code = _INTERRUPTED if state.paused == "paused" else _STOPPED
-    return Said(data=data, text=text, notes=[note], code=code)
+    code, note = 0, f"report: {app.root}/trials/{name}.md"
+    if not state.ended_at:
+        text = text if data["compared"] else TRIALS.line(TRIALS.status(app, name, state))
+        by_hand = state.paused == service.BY_HAND
+        code, more = (_INTERRUPTED, "") if by_hand else (_STOPPED, _HIGHER)
+        note = f"! {state.paused}; to continue: council trial {name} --resume{more}"
+    return Said(data=data, text=text, width=columns(sys.stdout), notes=[note], code=code)
 
 
 def _follow(app: App, name: str) -> None:

@@ -80,7 +80,7 @@ class _Trials(KindRow):
         done = len(state.singles) + len(state.talks)
         total = state.tours() * len(state.agents) + len(state.talks) + len(state.left())
         usd = state.runs.usd + sum(one.usd for one in state.talks.values())
-        told = f"{done} of {total}, ${usd:.2f}"
+        told = f"{done} of {total} answers, ${usd:.2f}"
         left = (app.now - times.instant(state.created_at)) / max(1, done) * (total - done)
         told += f", {times.spoken(left)} left" * (0 < done < total)
         told += f", paused: {state.paused}" * bool(state.paused)

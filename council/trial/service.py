@@ -16,6 +16,7 @@ from council.trial.row import TRIALS
 if TYPE_CHECKING:
     from council.app import App
 
+BY_HAND = "a person paused it"
 PACKS = os.path.join(os.path.dirname(__file__), "packs")
 _FRAME, _SAID, _MOST = 1200, 300, 16 << 20  # tokens of a frame, of an answer; bytes of a file
 
@@ -119,7 +120,7 @@ def steer(app: App, name: str, verb: str, runs: int | None, usd: float | None) -
 
     def decide(state: State) -> list[dict[str, Any]]:
         most = {"maxRuns": runs or state.max_runs, "maxUsd": state.max_usd if usd is None else usd}
-        return [] if state.ended_at else [{"type": f"trial.{verb}d", "why": "paused", **most}]
+        return [] if state.ended_at else [{"type": f"trial.{verb}d", "why": BY_HAND, **most}]
 
     if not TRIALS.knows(app, name):
         raise NotFound("no-trial", f"no trial {name}", f"begun are: {', '.join(TRIALS.names(app))}")

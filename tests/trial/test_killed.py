@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -131,9 +132,10 @@ def test_a_paused_trial_is_resumed(sums):
     while revisions(sums.root) < 6:
         time.sleep(0.01)
     child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=60)
+    shown, errors = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "to continue: council trial sums-" in errors
+    assert "! a person paused it; to continue: council trial sums-" in errors
+    assert re.search(r"^sums-\w+: \d+ of 15 answers|^# Trial[^0]+[1-3] of 3 ques", shown), shown
     assert sums.run(*TRIAL).returncode == 4
     kept = revisions(sums.root)
     time.sleep(1)
@@ -141,3 +143,4 @@ def test_a_paused_trial_is_resumed(sums):
     done = sums.run(*TRIAL, "--resume")
     assert done.returncode == 0, done.stderr
     assert "| deliberation | 3 of 3 |" in done.stdout
+    assert max(len(one) for one in done.stdout.splitlines() if one[:1] == "|") <= 80
