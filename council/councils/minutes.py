@@ -83,7 +83,7 @@ class _Minutes:
 
     def title(self) -> str:
         key = "rejected" if self.state.signed == "rejected" else self.came["outcome"]
-        key = self.end if key == "timeout" else key
+        key = self.end if key == "timeout" or (self.end == "stopped" and not self.last) else key
         kind = self.say.get(f"title-{key}", self.verdict)
         return self.say["title"].format(kind=kind, topic=" ".join(self.state.topic.split()))
 

@@ -98,16 +98,17 @@ def outcome(state: State, tally: Tally) -> str:
     """Return how it ended, as the front matter of minutes says; `nobody-left`: all runs failed."""
     if state.status == m.CANCELLED:
         return "cancelled"
+    unheard = "no-consensus" if state.closed_reason == "stopped" else "timeout"
     if all(entry.kind == "guidance" or entry.late for entry in state.entries):
         codes = {one.code for past in state.rounds for one in past.absent.values()}
-        return "nobody-left" if codes.difference(_NO_FAILURE) else "timeout"
+        return "nobody-left" if codes.difference(_NO_FAILURE) else unheard
     if state.config.sign_off and state.signed != "approved":
         return "no-consensus" if state.signed else "timeout"
     if tally.reached:
         return "consensus"
     if len(tally.agreed) > len(tally.waiting):
         return "partial"
-    return "timeout" if state.status == m.TIMEOUT else "no-consensus"
+    return unheard if state.status == m.TIMEOUT else "no-consensus"
 
 
 def decision(state: State) -> dict[str, Any]:
