@@ -105,6 +105,7 @@ def _workspace(found: Command, values: dict[str, Any]) -> str:
         from council.setup import init  # late: only in a new folder
 
         init.init(root, [], values["lang"], env)
+        printing.err(f"! there was no workspace: made one in {root}")
         return root
 
 

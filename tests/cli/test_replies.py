@@ -70,3 +70,20 @@ def test_each_command_says_what_it_did(
         assert (way_in.run(line.split()), line) == (code, line)
         printed = "".join(capsys.readouterr())
         assert words in printed, f"{line}\n{printed}"
+
+
+def test_a_workspace_that_nobody_asked_for_or_inside_another_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("COUNCIL_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    rehearse = ["ask", "--rehearse", "Tabs?"]
+    for line, told in (
+        (rehearse, f"! there was no workspace: made one in {tmp_path}\n"),
+        (rehearse, ""),
+        (["init", "sub"], f"! this is inside another workspace, {tmp_path}: commands in it"),
+    ):
+        assert way_in.run(line) == 0
+        notes = [one for one in capsys.readouterr().err.splitlines(True) if one[0] == "!"]
+        assert "".join(notes).startswith(told) and len(notes) == bool(told)
