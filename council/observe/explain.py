@@ -96,7 +96,7 @@ def _next(state: model.State) -> list[str]:
     """Return what happens when nothing more is waited for, or time is up."""
     if state.ended_at or state.phase == model.SYNTHESIZE:
         return ["the minutes, and the page is removed"]
-    phases, end = state.config.phases, state.timeout_at
+    phases, end = state.config.phases, "" if state.paused_at else state.timeout_at
     following = phases[phases.index(state.phase) + 1] if state.phase in phases[:-1] else ""
     following = following or model.SYNTHESIZE
     if state.phase == model.DELIBERATE and state.tour < state.config.max_rounds:

@@ -91,6 +91,7 @@ def row(app: App, state: model.State) -> dict[str, Any]:
     later, turn = evolution.waiting(state), "its turn comes later"
     if state.phase == model.SYNTHESIZE and owing:  # one of its writers is enough
         turn = f"asked only if {owing[0]} does not write"
+    turn = "asked when it is resumed" if state.paused_at else turn
     for ident, one in state.participants.items():
         if one.status == model.WAITING and ident not in doing:
             doing[ident] = turn if ident in later else "not asked now"
@@ -114,14 +115,19 @@ def _failed(state: model.State) -> list[Run]:
     """Return the last run of each participant without an answer in this round, if it failed."""
     last = {run.agent: run for run in state.runs.by_id.values() if run.tour == state.tour}
     done = {ident for ident, one in state.participants.items() if one.status in model.ANSWERED}
-    return [run for run in last.values() if run.outcome == "failed" and run.agent not in done]
+    return [run for run in last.values() if _has_failed(run) and run.agent not in done]
+
+
+def _has_failed(run: Run) -> bool:
+    """Return whether a run failed by itself: nobody ended it."""
+    return run.outcome == "failed" and run.code != "ended"
 
 
 def failed(app: App, kind: KindRow, state: Any) -> list[Run]:
     """Return runs of another document that failed, if they are tried again or never can be."""
     last = {run.agent: run for run in state.runs.by_id.values()}
     again = {one.agent for one in kind.module.work(state, app.now + RETRIES)}
-    wrong = [run for run in last.values() if run.outcome == "failed"]
+    wrong = filter(_has_failed, last.values())
     return [run for run in wrong if run.agent in again or run.code in FINAL]
 
 

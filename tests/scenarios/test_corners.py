@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -140,7 +141,11 @@ def test_an_interrupted_ask_pauses_and_ends_its_runs(workspace: Make) -> None:
             break
     asking.send_signal(signal.SIGINT)
     assert asking.wait(30) == 130
-    assert w.json("status")["conversations"][0]["pausedAt"]
+    assert w.json("heartbeat", "--wait")["errors"] == []
+    found = w.json("status")
+    assert found["conversations"][0]["pausedAt"]
+    assert (found["conversations"][0]["failures"], found["problems"]) == ({}, [])
+    assert re.search("paused since .*Z: council resume --name k\n", w.run("status").stdout)
 
 
 def test_stopping_cancelling_and_extending(workspace: Make) -> None:
