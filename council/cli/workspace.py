@@ -29,4 +29,6 @@ def forget(app: App, given: Given) -> Said:
     plan = removal.plan(app, given.which, given.entry, given.older_than)
     if not given.dry_run and not given.yes and not confirmed("\n".join(plan["remove"])):
         raise Refused("not-confirmed", "nothing was removed", "confirm with --yes")
-    return Said(data=plan if given.dry_run else removal.carry_out(app, plan))
+    if given.dry_run:
+        return Said(data=plan, more={"word": "remove"})
+    return Said(data=removal.carry_out(app, plan), more={"word": "removed"})

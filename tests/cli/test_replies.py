@@ -51,7 +51,7 @@ PLAY = [
     ("explain k", 0, "k (minutes): over\n  read it: "),
     ("wait --as ada --name k", 8, "k is over\n  minutes: "),
     ("forget k --dry-run", 0, "remove conseils/"),
-    ("forget k --yes", 0, "remove memory/shared/.council/closed/"),
+    ("forget k --yes", 0, "removed memory/shared/.council/closed/"),
     ("ask --rehearse Tabs?", 0, "\nAgainst: "),
     ("ask --rehearse Taxes? --lang fr", 0, "# COLLECT, tour 1\n"),
     ("ask --rehearse Taxis? --lang fr", 0, "\nContre : "),
