@@ -44,8 +44,11 @@ def questions(path: str) -> list[Question]:
 
 def _question(row: Any) -> Question:
     """Return a question from its row; a ValueError or a refusal says what is wrong."""
-    if not isinstance(row, dict) or {*row} - {*Question._kinds}:
-        raise ValueError(f"it must be an object with the keys {', '.join(Question._kinds)}")
+    known = f"an object with the keys {', '.join(Question._kinds)}"
+    if not isinstance(row, dict):
+        raise ValueError(f"it must be {known}")
+    for key in [one for one in row if one not in Question._kinds]:
+        raise ValueError(f"unknown key {key[:40]!r}; it must be {known}")
     if row.get("answer").__class__ in (int, float):
         row |= {"answer": repr(row["answer"]), "tolerance": row.get("tolerance") or 0}
     one = Question.from_json({"id": "", "question": "", **row})

@@ -172,7 +172,7 @@ def test_a_tie_is_no_decision():
     ("row", "told"),
     [
         ("[1]", "line 2: it must be an object with the keys id, question, answer"),
-        ('{"id": "b", "question": "?", "answr": "x"}', "line 2: it must be an object"),
+        ('{"id": "b", "question": "?", "answr": "x"}', "line 2: unknown key 'answr'; it must"),
         ('{"id": "b", "question": " ", "answer": "x"}', "line 2: id and question must not be"),
         ('{"id": "b", "question": "?"}', "line 2: it needs either an answer or a check"),
         ('{"id": "b", "question": "?", "answer": "x", "check": ["true"]}', "line 2: it needs"),
