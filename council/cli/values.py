@@ -6,6 +6,7 @@ import os
 import sys
 
 from council.app import App
+from council.cli.printing import err
 from council.kernel import files
 from council.kernel.errors import Invalid, Usage
 from council.kernel.ids import checked_text
@@ -71,6 +72,8 @@ def text_of(app: App, argument: str, file: str) -> str:
 def content(path: str, most: int) -> bytes:
     """Return the bytes of a regular file or of standard input, up to one more than `most`."""
     if path == "-":
+        if sys.stdin.isatty():
+            err("council: type the text; Ctrl-D on a line of its own ends it")
         return sys.stdin.buffer.read(most + 1)
     with files.reported("read", path):
         found = files.read(os.path.realpath(path), most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -132,6 +133,15 @@ def test_a_terminal_shows_who_is_running_and_lines_that_fit(workspace: Make) -> 
     assert any(re.fullmatch(r"  ✓ .* Ben: 1001 (\d{4} )+\d{4}…", one) for one in lines)
     assert max(len(one) for one in lines if " /" not in one) <= 80
     assert lines[-2].startswith("minutes: /") and terminal.process.returncode == 0
+
+
+def test_who_types_an_answer_is_told_how_to_end_it(workspace: Make) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea?")
+    terminal = w.terminal("respond", "--as", "ann", "-")
+    terminal.until("Ctrl-D on a line of its own ends it\r\n")
+    os.write(terminal.end, b"Yes, please.\n\x04")
+    assert "ann: COLLECT, round 1: recorded" in terminal.until()
 
 
 def test_the_person_with_the_last_word(workspace: Make) -> None:
