@@ -90,35 +90,26 @@ def merge(first: Heard, second: Heard, parts: set[str]) -> Heard:
 
 def question(heard: Heard, form: Form) -> str:
     """Return what was understood, what is in doubt, and the form of those parts alone."""
-    texts, parts = _texts(form), [fault.part for fault in heard.faults]
+    say, parts = texts(form), [fault.part for fault in heard.faults]
     if "answer" in parts:
         parts = [*_WHOLE[form.kind], *(f"stance:{peer}" for peer in form.needs)]
-    said = {texts[f"name.{p}"]: getattr(heard, p, "") for p in _ORDER if p != "blockers"}
+    said = {say[f"name.{p}"]: getattr(heard, p, "") for p in _ORDER if p != "blockers"}
     said |= {f"@{peer}": stance.word for peer, stance in heard.stances.items()}
     told = [f"{name} {' '.join(str(given).split())[:160]}" for name, given in said.items() if given]
-    lines = [texts["intro"], *([texts["understood"].format(parts=", ".join(told))] if told else [])]
+    lines = [say["intro"], *([say["understood"].format(parts=", ".join(told))] if told else [])]
     for fault in heard.faults:
         part, _, peer = fault.part.partition(":")
-        text = texts.get(fault.code, texts["unclear" if fault.seen else "missing"])
-        between = texts.get(f"between.{part}", texts["between"])
-        name, seen = f"@{peer}" if peer else texts[f"name.{part}"], " ".join(fault.seen.split())
+        text = say.get(fault.code, say["unclear" if fault.seen else "missing"])
+        between = say.get(f"between.{part}", say["between"])
+        name, seen = f"@{peer}" if peer else say[f"name.{part}"], " ".join(fault.seen.split())
         lines.append("- " + text.format(part=name, seen=seen[:300], between=between))
-    lines += ["", texts["please"]]
+    lines += ["", say["please"]]
     for part in sorted({part.partition(":")[0] for part in parts}, key=_ORDER.index):
         peers = [one.partition(":")[2] for one in parts if one.startswith(part)]
-        hint = texts[f"hint.{part}"].format(letters=", ".join([*form.options, "new"]))
-        lines += ["", f"## {texts[f'name.{part}']}"] if part in _ORDER[:5] else [""]
+        hint = say[f"hint.{part}"].format(letters=", ".join([*form.options, "new"]))
+        lines += ["", f"## {say[f'name.{part}']}"] if part in _ORDER[:5] else [""]
         lines += [f"- @{peer}: {hint}" if peer else hint for peer in peers]
-    return "\n".join([*lines, "", texts["stays"]])
-
-
-def written(given: Heard, text: str, form: Form) -> str:
-    """Return an answer given by options as the form in Markdown; its text is the reasoning."""
-    texts = _texts(form)
-    stances = [f"- @{p}: {s.word} — {s.comment}".rstrip(" —") for p, s in given.stances.items()]
-    parts = {"choice": given.choice, "position": given.position, "stance": "\n".join(stances)}
-    parts |= {"reasoning": text.strip(), "confidence": str(given.confidence or "")}
-    return "\n\n".join(f"## {texts[f'name.{p}']}\n\n{words}" for p, words in parts.items() if words)
+    return "\n".join([*lines, "", say["stays"]])
 
 
 def _consistent(heard: Heard) -> Heard:
@@ -131,25 +122,25 @@ def _consistent(heard: Heard) -> Heard:
 
 
 def _questions(text: str, form: Form) -> dict[str, str]:
-    """Return what is asked of each peer: from `@id` to the last question mark of the paragraph.
+    """Return what is asked of each peer: the sentences from `@id` to their `?`, each once.
 
-    The first one is in the same sentence.
+    Questions that follow at once belong to it, and behind `@id,` what is said before it.
     """
-    found: dict[str, str] = {}
-    peers = sorted((*form.peers, "human"), key=len, reverse=True)
-    for piece in text.replace("\\", "").split("@")[1:]:
-        ident = next((peer for peer in peers if piece.casefold().startswith(peer)), "")
-        said = piece[len(ident) :].partition("\n\n")[0].partition("\n- ")[0]
-        first, every = said.partition("?"), said.rpartition("?")[0]
-        ends = not first[1] or any(end in first[0] for end in (". ", "! ", ".\n"))
-        rest = every if len(every) < 400 else first[0]
-        if ident and len(rest) < 400 and not ends and not rest[:1].isalnum():
-            asked = " ".join(rest.split()).lstrip(" :,—–-*") + "?"
-            found[ident] = " ".join(dict.fromkeys([*filter(None, [found.get(ident)]), asked]))
-    return found
+    from council.councils.answers_words import pattern, without  # late: few texts need `re`
+
+    for name in ("comment", "folded", "fenced", "quoted line"):  # not said by its author, or aside
+        text = without(name, text)
+    found, peers = dict[str, list[str]](), "|".join(sorted((*form.peers, "human"), key=len, reverse=True))
+    asking = pattern(f"(?i){{=quoted}}|@(?P<who>{peers}){{=asks}}", "")
+    for one in asking.finditer(text.replace("\\", "")):
+        if one["who"]:
+            words = " ".join(one["asked"].split())
+            found.setdefault(one["who"].casefold(), []).append(words.lstrip(" :,—–-*"))
+    return {who: " ".join(dict.fromkeys(asked)) for who, asked in found.items()}
 
 
-def _texts(form: Form) -> dict[str, str]:
+def texts(form: Form) -> dict[str, str]:
+    """Return the words of the question, and the labels of the form, in its language."""
     from council.councils.words import load  # late: most answers are clear
 
     texts = load(f"texts/question-{'fr' if form.lang == 'fr' else 'en'}.txt")

@@ -12,9 +12,8 @@ import re
 from council.councils.answers_parts import PARTS, Part, fenced, parts, readable, strongest, unmarked
 from council.councils.answers_words import fold, pattern, plain, search, value, without
 from council.councils.model import AGREED, DONE, STANCES, Fault, Heard, Stance
-from council.kernel.record import Any, Record
+from council.kernel.record import TYPE_CHECKING, Any, Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -46,8 +45,9 @@ def read_form(text: str, form: Form) -> Heard:
     made["blockers"], doubts = _blockers(strongest(found, "blocking"))
     made["resolved"] = _blockers(strongest(found, "resolved"))[0]
     if form.kind == "contribution":
-        own = "\n".join(_texts(found, ""))
+        own = "\n".join(text for part in found if not part.name for text in part.paragraphs())
         doubts = doubts or ([] if made["blockers"] else _blockers_in_prose(own, form.peers))
+        doubts = doubts or _blockers(strongest(parts(quoted, form), "blocking"))[0]
         _take(made, "status", *_status(strongest(found, "status"), own, quoted))
     elif form.kind == "synthesis":
         made |= {part: "\n\n".join(_texts(found, part)) for part in ("consensus", "disagreement")}
@@ -221,9 +221,10 @@ def _blockers_in_prose(text: str, peers: Peers) -> list[str]:
 
 
 def _texts(found: list[Part], *names: str) -> list[str]:
-    """Return what the parts of some names say, each once."""
-    own = ["\n\n".join(part.paragraphs()) for name in names for part in strongest(found, name)]
-    return [*{key: text for text in own if not search("said nothing", key := plain(text))}.values()]
+    """Return what the parts of some names say, each once, with what they quote for it."""
+    own = [part for name in names for part in strongest(found, name)]
+    said = [(plain(" ".join(one.lines)), "\n\n".join(one.paragraphs(True))) for one in own]
+    return [*{words: text for words, text in said if not search("said nothing", words)}.values()]
 
 
 def _unwrapped(text: str) -> str:
@@ -235,9 +236,6 @@ def _unwrapped(text: str) -> str:
 
 def _bare(words: str) -> str:
     return plain(words).strip(" .,:;!\"'()[]“”«»—–-")
-
-
-# --- What is said to peers
 
 
 class Entry(Record):

@@ -11,9 +11,8 @@ import re
 import unicodedata
 
 from council.councils.answers_words import pattern, plain, search, table, without
-from council.kernel.record import Any, Record
+from council.kernel.record import TYPE_CHECKING, Any, Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.councils.answers import Form
 
@@ -47,8 +46,9 @@ def bare(text: str, prompt: str) -> str:
 def readable(text: str, free: bool) -> str:
     """Return a text without comments and invisible signs, its JSON, tags and tables as Markdown.
 
-    JSON that is only a part of a `free` text is an example.
+    JSON that is only a part of a `free` text is an example, and what it folds is as if in a fence.
     """
+    text = pattern("{=folded}", "").sub(r"\n~~~~~~\n\1\n~~~~~~\n", text) if free else text
     if "{" in text and (not free or re.fullmatch(r"(?s)\s*\{.*\}\s*", text)):
         text = _as_markdown(text)
     if all(line.lstrip()[:1] in (">", "") for line in text.split("\n")):
@@ -129,7 +129,8 @@ def _part(name: str, given: Any) -> str:
 class Part(Record):
     """A labelled part of an answer, or a stretch of text without a label (`name` is "").
 
-    No heading below `level` ends it; `lines` begin with the words on the line of the label.
+    No heading below `level` ends it; `lines` begin with the words on the line of the label. A line
+    that it quotes is empty there, and in `quotes` by its place.
     """
 
     name: str = ""
@@ -137,10 +138,12 @@ class Part(Record):
     shape: int = PLAIN
     level: int = 0
     lines: list[str] = []
+    quotes: dict[int, str] = {}
 
-    def paragraphs(self) -> list[str]:
-        """Return the words, paragraph by paragraph."""
-        text = "\n".join(line.rstrip() for line in self.lines)
+    def paragraphs(self, quoting: bool = False) -> list[str]:
+        """Return the words, paragraph by paragraph, perhaps with what they quote."""
+        lines = [(quoting and self.quotes.get(at)) or line for at, line in enumerate(self.lines)]
+        text = "\n".join(map(str.rstrip, lines))
         return [words.strip() for words in text.split("\n\n") if words.strip()]
 
     def first(self) -> str:
@@ -166,6 +169,7 @@ def parts(text: str, form: Form) -> list[Part]:
         elif heading and len(heading[1]) <= now.level:
             found.append(Part(lines=[line]))
         elif not search("rule", line):
+            now.quotes |= {} if own else {len(now.lines): line}
             now.lines.append(own)
         elif now.name in ("position", "final", "confidence", "choice") and now.first():
             found.append(Part(lines=[""]))

@@ -11,9 +11,8 @@ from council.councils.evolution import as_answered
 from council.councils.model import AGREED, STANCES, Fault, Heard, Quote, Stance, State
 from council.kernel.errors import Invalid
 from council.kernel.ids import cut
-from council.kernel.record import Record
+from council.kernel.record import TYPE_CHECKING, Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.councils.answers import Form
 
@@ -64,7 +63,7 @@ def heard(
     given, parts = Heard(), set[str]()
     if stated.is_answer():
         given, parts = _given(stated, form)
-        words = answers.written(given, words, form)
+        words = written(given, words, form)
     if state.config.anonymous:
         from council.councils import prompts  # late: most councils have no pseudonyms
 
@@ -72,7 +71,7 @@ def heard(
     read = answers.read(words, form)
     is_json = words[:1] == "{" and words[-1:] == "}" and form.kind in ("turn", "vote")
     if is_json and not (read.faults or read.blockers):  # people read it, too
-        words = answers.written(read, read.reasoning, form)
+        words = written(read, read.reasoning, form)
     heard = _lettered(answers.merge(read, given, parts), words, form)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
@@ -104,6 +103,15 @@ def _lettered(heard: Heard, text: str, form: answers.Form) -> Heard:
         is_named = said != fold(heard.position) or said.startswith("option ")
         named = answers.read(f"## Choice\n\n{said}", ballot).choice if is_named else ""
     return heard.copy(choice=named) if named in form.options else heard
+
+
+def written(given: Heard, text: str, form: Form) -> str:
+    """Return an answer given by options as the form in Markdown; its text is the reasoning."""
+    texts = answers.texts(form)
+    stances = [f"- @{p}: {s.word} — {s.comment}".rstrip(" —") for p, s in given.stances.items()]
+    parts = {"choice": given.choice, "position": given.position, "stance": "\n".join(stances)}
+    parts |= {"reasoning": text.strip(), "confidence": str(given.confidence or "")}
+    return "\n\n".join(f"## {texts[f'name.{p}']}\n\n{words}" for p, words in parts.items() if words)
 
 
 def failure(fault: Fault) -> tuple[str, str]:

@@ -15,9 +15,8 @@ from council.councils.model import Blocker, Entry, Participant, State
 from council.councils.verdict import held_after
 from council.kernel import ids
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
-from council.kernel.record import Any, camel
+from council.kernel.record import TYPE_CHECKING, Any, camel
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -18,9 +18,8 @@ from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown, unescaped
 from council.kernel.reading import block_text, difference, letters, same
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.kernel.times import datetime
 

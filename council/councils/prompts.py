@@ -14,9 +14,8 @@ from council.councils import sight, words
 from council.councils.model import Entry, Participant, State
 from council.kernel import codec, files
 from council.kernel.ids import cut, digest
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.souls import Soul
     from council.app import App

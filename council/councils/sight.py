@@ -7,9 +7,8 @@ from council.councils import verdict
 from council.councils.evolution import said_by, staying
 from council.councils.model import SYNTHESIZE, Entry, State, Tally
 from council.councils.verdict import alike, words
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.councils.answers import Form
 

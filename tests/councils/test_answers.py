@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import answers_voices as voices  # a module beside this one
 
 from council.councils import hearing, prompts, sight
-from council.councils.answers import Form, merge, question, read, said, written
+from council.councils.answers import Form, merge, question, read, said
 from council.councils.answers_forms import unlabelled
-from council.councils.hearing import Stated
+from council.councils.hearing import Stated, written
 from council.councils.model import STANCES, Fault, Heard, Stance
 from council.kernel.errors import Invalid
 from tests.councils import corpus
@@ -152,12 +152,45 @@ def test_unused_names_and_two_of_one_name() -> None:
     ]
 
 
-def test_questions_to_peers_and_people() -> None:
-    text = "@ben, why tin? And @cleo: is it loud? It depends. @human what is the budget? @ben is right. Is he?"
-    text += "\n\n- @ben: when? And who pays?\n- Why not?"
-    asked = {"ben": "why tin? when? And who pays?", "cleo": "is it loud?"}
-    asked["human"] = "what is the budget?"
-    assert read(text, FREE).questions == asked
+ASIDE = "@ben, who pays?\n\nBLOCKING: the beams"
+LONG = "Tiles outlast tin by decades, so I would take them for this roof, if only for the noise."
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (
+            "@ben, why tin? And @cleo: is it loud? It depends.",
+            {"ben": "why tin?", "cleo": "is it loud?"},
+        ),
+        ("@human what is the budget? @ben is right. Is he?", {"human": "what is the budget?"}),
+        (
+            "@Ben, you say 3.5 km. Where does it come from? And who measured it? @cleo knows.",
+            {"ben": "you say 3.5 km. Where does it come from? And who measured it?"},
+        ),
+        (
+            "@ben, why tin? So.\n\n- @ben: when? And who pays?\n- Why not?",
+            {"ben": "why tin? when? And who pays?"},
+        ),
+        (
+            '@ben, what does "free. Really?" mean here?',
+            {"ben": 'what does "free. Really?" mean here?'},
+        ),
+        ('@ben asked "who pays?" and "@cleo, why?", and I agree.', {}),
+        ("@ben\n> Who pays?\n\nWho does?", {}),
+        ("@ben\n> We pay.\nWho is that?", {"ben": "Who is that?"}),
+        ("- @ben is right\n- who pays?", {}),
+        *[
+            (form.format(ASIDE), {})
+            for form in ("<!-- {} -->", "<details>\n{}\n</details>", "```\n{}\n```")
+        ],
+    ],
+)
+def test_questions_to_peers_and_people(text: str, asked: dict[str, str]) -> None:
+    heard = read(f"{text}\n\n{LONG}", FREE)
+    assert (heard.questions, heard.blockers) == (asked, [])
+    folded = ["unclear-blockers"] * (ASIDE in text and text[:4] != "<!--")
+    assert codes(heard) == folded
 
 
 def test_a_position_is_never_taken_from_prose() -> None:
