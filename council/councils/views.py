@@ -37,10 +37,10 @@ def transition(state: State, events: list[Event]) -> dict[str, str] | None:
 
 
 def used(state: State) -> dict[str, Any]:
-    """Return what the runs of a conversation used."""
+    """Return what the runs of a conversation used; `usd` is None where no run reported a cost."""
     runs = state.runs
     spent = {"runs": runs.count, "tokens": runs.tokens, "estimatedTokens": runs.estimated}
-    return {**spent, "usd": round(runs.usd, 6)}
+    return {**spent, "usd": None if runs.unpriced and not runs.usd else round(runs.usd, 6)}
 
 
 def shown(state: State, last: int = 0) -> dict[str, Any]:
