@@ -30,8 +30,7 @@ def minutes(state: State, at: str) -> tuple[dict[str, Any], str]:
         "absent": sorted({who for one in state.rounds for who in one.absent}),
         "duration": took, "closed_reason": state.closed_reason, "ended": ended,
         "decision": decision if len(decision) <= _CUT else f"{decision[:_CUT].rstrip()}…",
-        "used": {"runs": runs.count, "tokens": runs.tokens, "estimatedTokens": runs.estimated,
-                 "usd": round(runs.usd, 4), "agents": runs.by_agent},
+        "used": {**views.used(state), "agents": runs.by_agent},
         "diversity": diversity([one.heard.position or one.text for one in made.last.values()]),
         "tags": ["council", state.config.mode, outcome],
     }  # fmt: skip
@@ -69,11 +68,11 @@ class _Minutes:
         self.end = "absent" if is_lacking else state.closed_reason
 
     def _why(self, one: Entry) -> str:
-        """Return the reason that a contribution gives, with what it quotes for it."""
+        """Return the reason that a contribution gives."""
         last = one.heard.position * (one.kind == "vote")
         if last and len(last) > len(self.won.text) + 20:
             return last
-        return one.text if "\n>" in one.text and one.heard.reasoning else one.heard.reasoning
+        return one.heard.reasoning
 
     def name(self, who: str) -> str:
         """Return a name that may begin a line."""
@@ -101,7 +100,8 @@ class _Minutes:
         is_other = same(advice, others) is not None
         gone = {(who, one.code): one for past in state.rounds for who, one in past.absent.items()}
         values = {
-            **vars(state.runs), "state": state, "council": council, "refused": state.kept_aside,
+            **vars(state.runs), **views.used(state), "state": state, "council": council,
+            "refused": state.kept_aside,
             "title": page.one_line(self.title()), "duration": duration, "verdict": self.verdict,
             f"end-{self.end}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
@@ -126,9 +126,9 @@ class _Minutes:
         def note(entry: Entry) -> str:
             how = self.say.get(entry.origin, "") + self.say["cut"] * bool(entry.cut)
             when = f"{entry.at[:16].replace('T', ' ')} UTC" * (entry.kind != "guidance")
-            return f" ({', '.join(filter(None, (when, how)))})"
+            return ", ".join(filter(None, (when, how)))
 
-        return pages.said_in(self.state, self.say["round"], note)
+        return pages.said_in(self.state, self.say, note)
 
 
 def _quote(text: str) -> str:

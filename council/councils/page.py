@@ -75,12 +75,12 @@ def render(state: State) -> str:
     return words.fill(words.template("texts/page.md"), values)
 
 
-def said_in(state: State, title: str, note: Callable[[Entry], str]) -> list[str]:
-    """Return what was said in each round, below a `title`, and a `note` to each text."""
+def said_in(state: State, titles: dict[str, str], note: Callable[[Entry], str]) -> list[str]:
+    """Return what was said in each round, below its title, and a `note` to each text."""
     page, made = _Page(state, note), list[str]()
     page.open = None
     for one in state.rounds:
-        made.append(f"## {title.format(tour=one.tour, phase=one.phase)}")
+        made.append(f"## {titles[one.phase].format(tour=one.tour)}")
         for who in page.speakers(one):
             if parts := page.of_member(who, one):
                 made += [f"### {page.labels.get(who, who)}", *parts]
@@ -90,7 +90,7 @@ def said_in(state: State, title: str, note: Callable[[Entry], str]) -> list[str]
 class _Page:
     """The parts of one page, each a list of blocks."""
 
-    def __init__(self, state: State, note: Callable[[Entry], str] = lambda _: "") -> None:
+    def __init__(self, state: State, note: Callable[[Entry], str] | None = None) -> None:
         self.state, self.t, self.labels = state, texts(state.lang), labels(state)
         self.owing, self.note = owing(state), note
         self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
@@ -186,11 +186,13 @@ class _Page:
     def entry(self, entry: Entry) -> list[str]:
         if self.state.is_sealed(entry):
             return [self.t["sealed"]]
-        made = [self.tour_line(entry) + self.note(entry)]
+        made = [cut(f"Tour {entry.tour}: {self.understood(entry)}", WIDTH)]
+        if self.note:
+            made = ["; ".join(filter(None, (self.note(entry), self.understood(entry))))]
         made += quoted("entry", entry.id, shown(entry.text, 4))
         if entry.completes:
-            names = words.load(f"texts/question-{self.state.lang}.txt")
-            named = [names.get(f"name.{o}", o.replace("stance:", "@")) for o in entry.completes]
+            parts = [one.partition(":") for one in entry.completes]
+            named = [self.t[f"part.{part}"].format(self.name(peer)) for part, _, peer in parts]
             made.append(cut(self.t["completes"].format(", ".join(named)), WIDTH))
         for quote in [one for one in entry.heard.quotations if not one.found]:
             text = cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
@@ -198,8 +200,8 @@ class _Page:
             made.append(self.t["quotation"].format(text) + by)
         return made
 
-    def tour_line(self, entry: Entry) -> str:
-        """Return `Tour N:` and what was understood, the most important first."""
+    def understood(self, entry: Entry) -> str:
+        """Return what was understood of an entry, the most important first."""
         t, heard, parts = self.t, entry.heard, [self.t["late"]] if entry.late else []
         if entry.kind == "guidance":
             whom = t["to"].format(self.name(entry.target) if entry.target else t["all"])
@@ -216,7 +218,7 @@ class _Page:
         elif entry.status not in (model.RESPONDED, model.WAITING):
             parts.append(entry.status)
         parts.append(t["edited"] if entry.origin == "edited" else "")
-        return cut(f"Tour {entry.tour}: {'; '.join(filter(None, parts))}", WIDTH)
+        return "; ".join(filter(None, parts))
 
     def options(self) -> list[str]:
         rows = []

@@ -13,7 +13,7 @@ PLAY = [
     ("list", 0, "Nothing is open."),
     ("status", 0, "Nothing is open."),
     ("convene Tea? --agents ada --dry-run", 0, "only ada takes part, and nobody can object: "),
-    ("convene Tea? --max-rounds 0", 2, "0 rounds leave nobody a turn (use --max-rounds 1 or "),
+    ("convene Tea? --max-rounds 0", 2, "max_rounds cannot be 0 (use 1 to 20)"),
     ("convene Tea? --agents ada,bea --name k --dry-run", 0, "would open k: COLLECT, round 1, ada"),
     ("convene Tea? --agents ada,bea --name k", 0, "  asked: ada, bea"),
     ("respond Yes. --as ada", 0, "ada: COLLECT, round 1: recorded"),

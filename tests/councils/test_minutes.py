@@ -81,13 +81,17 @@ def part(body: str, heading: str) -> str:
 
 def test_a_council_that_agreed() -> None:
     state = ended(council("AGREED", "AGREED", "AGREED"), consensus="All like tiles.")
+    state.brief = "The roof leaks."
     front, body = written(state)
     assert front["title"] == "All 3 agreed — Tiles or tin?"
     assert (front["outcome"], front["closed_reason"]) == ("consensus", "consensus")
-    assert body.startswith(
-        "# All 3 agreed — Tiles or tin?\n\nAll 3 agreed.\n\n## Decision\n\n> Take "
-    )
-    assert part(body, "Why") == "From the synthesis by A:\n\n> All like tiles."
+    head = "# All 3 agreed — Tiles or tin?\n\nAll 3 agreed.\n\n## Decision\n\n> Take tiles."
+    assert body.startswith(head)
+    titles = re.findall("^## (.*)", body, re.M)
+    rounds = ["Round 1: COLLECT", "Round 2: CHALLENGE", "Synthesis"]
+    assert titles == ["Decision", "Why", "Statuses", "Brief", *rounds, "Use"]
+    assert front["rounds"] == 2
+    assert part(body, "Why") == "A in the synthesis:\n\n> All like tiles."
     assert not part(body, "Dissent") and not part(body, "Not heard")
     assert part(body, "Statuses") == "- Agreed: A, B, C"
 
@@ -95,10 +99,8 @@ def test_a_council_that_agreed() -> None:
 def test_dissent_blockers_and_absence_are_named_before_what_was_said() -> None:
     state = ended(council("AGREED", "AGREED", "!RESPONDED", mode="prd"))
     front, body = written(state)
-    assert (front["title"], front["outcome"]) == (
-        "2 of 3 agreed, open blockers: 1 — Tiles or tin?",
-        "partial",
-    )
+    title = "2 of 3 agreed, open blockers: 1 — Tiles or tin?"
+    assert (front["title"], front["outcome"]) == (title, "partial")
     head = body[: body.index("## Round 1")]
     assert "2 of 3 agreed, open blockers: 1.\nAll phases were completed." in head
     assert part(body, "Dissent") == "C did not declare agreement:\n\n> c says no3."
@@ -116,10 +118,10 @@ def test_every_text_is_there_once_quoted_and_marked_with_its_origin() -> None:
     readable = body[: body.index("<!--council-state")]
     for entry in state.entries:
         text = entry.text.rpartition("\n")[2]
-        place = part(body, f"Round {entry.tour}: .*?")
+        place = part(body, f"Round {entry.tour}: .*?" if entry.tour < 4 else "Synthesis")
         assert f"<!--council:entry {entry.id} " in place and f"> {text}" in place
         assert readable.count(f"entry {entry.id} ") == 1
-    marked = re.findall(r"^Tour \d: .*\((?:2026-11-28 09:\d\d UTC, )?claimed\)$", body, re.M)
+    marked = re.findall(r"^(?:2026-11-28 09:\d\d UTC, )?claimed(?:; .*)?$", body, re.M)
     assert len(marked) == len(state.entries)
 
 
@@ -264,29 +266,27 @@ def test_late_answers_notes_false_quotations_and_edits_are_told() -> None:
     play.state.notes, play.state.kept_aside = ["Ask legal. <!--council:end-->"], ["page-3.md"]
     _, body = written(play.state)
     late = part(body, "Round 1: COLLECT")
-    assert re.search(r"^Tour 1: late \(.*, claimed, cut off, as its program says\)$", late, re.M)
+    assert re.search(r"^2.* UTC, claimed, cut off, as its program says; late$", late, re.M)
     assert "Quotation not found: the \\*cloud\\*" in late and "> a in round 1" in late
     assert part(body, "Notes") == "> Ask legal. \\<!--\\council:end-->"
     assert "- page-3.md" in part(body, "Not taken in")
 
 
 @pytest.mark.parametrize(
-    ("runs", "lines"),
-    [
-        (Runs(count=2, unpriced=2), ["Runs: 2", "Tokens: not reported", "Cost: not reported"]),
-        (
-            Runs(count=3, tokens=1200, estimated=300, usd=0.12, unpriced=1),
-            ["Tokens: 1200, of which 300 are estimated", "Cost: $0.1200", "reported no cost: 1"],
-        ),
-        (Runs(count=1, tokens=5, usd=1.5), ["Tokens: 5\n", "Cost: $1.5000"]),
-    ],
-)
-def test_use_says_what_was_not_reported(runs: Runs, lines: list[str]) -> None:
+    ("runs", "usd", "lines"),
+    [(Runs(count=2, unpriced=2), None, ["Runs: 2", "Tokens: not reported", "Cost: not reported"]),
+     (Runs(count=3, tokens=1200, estimated=300, usd=0.12, unpriced=1), 0.12,
+      ["Runs: 3", "Tokens: 1200, of which 300 are estimated", "Cost: $0.1200",
+       "Runs that reported no cost: 1"]),
+     (Runs(count=1, tokens=5, usd=1.5), 1.5, ["Runs: 1", "Tokens: 5", "Cost: $1.5000"]),
+     (Runs(), 0, ["Runs: 0"])],
+)  # fmt: skip
+def test_use_says_what_was_not_reported(runs: Runs, usd: float, lines: list[str]) -> None:
     state = ended(council("AGREED", "AGREED", "AGREED"))
     state.runs = runs
     front, body = written(state)
-    assert all(line in part(body, "Use") + "\n" for line in lines)
-    assert front["used"]["runs"] == runs.count
+    assert part(body, "Use").split("\n- ")[1:] == lines
+    assert (front["used"]["runs"], front["used"]["usd"]) == (runs.count, usd)
 
 
 def test_french_minutes() -> None:
@@ -294,7 +294,7 @@ def test_french_minutes() -> None:
     state.lang = "fr"
     front, body = written(state)
     assert front["title"] == "2 sur 3 d'accord, blocages ouverts : 1 — Tiles or tin?"
-    assert "## Décision" in body and "## Tour 1 : COLLECT" in body
+    assert "## Décision" in body and "## Tour 1 : premières positions" in body
     assert "- C : who pays?" in body
 
 
@@ -319,7 +319,9 @@ def test_no_text_becomes_ours(one: str, two: str, note: str) -> None:
     state.entries.append(state.entries[0].copy(id="9-a", kind="synthesis", text=two))
     _, body = written(state)
     headings = re.findall(r"^#{1,2} (.*)$", body, re.M)
-    assert all(h in HEADINGS or re.match(r"Round \d: ", h) for h in headings[1:]), headings
+    assert all(h in HEADINGS or re.match(r"Round \d: |Synthesis$", h) for h in headings[1:]), (
+        headings
+    )
     assert len(re.findall(r"^<!--council-state$", body, re.M)) == 1
     assert body.count("<!--council:end-->") == body.count("<!--council:entry") + body.count(
         "<!--council:brief"

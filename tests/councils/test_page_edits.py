@@ -386,8 +386,8 @@ def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
 
 @pytest.mark.parametrize(
     ("lang", "line"),
-    [("en", "Completed when asked again; the end counts for: Position, Confidence"),
-     ("fr", "Complété après relance ; la fin vaut pour : Position, Confiance")],
+    [("en", "Added at the end, when asked again: position, confidence"),
+     ("fr", "Ajouté à la fin, après relance : position, confiance")],
 )  # fmt: skip
 def test_the_page_says_what_the_end_of_an_answer_completes(lang: str, line: str) -> None:
     council = Council(procedure="deliberation", lang=lang, order="parallel")
