@@ -170,7 +170,8 @@ class _Told:
             phase: True, f"{phase}_{config.mode}": True, f"mode_{config.mode}": council,
             "council": council, "deliberation": not council, "early": config.mode in m.EARLY_MODES,
             "blind": now.blind, "statuses": task == "contribution" and state.phase != m.COLLECT,
-            "challenged": [self.ident(e) for e in others if any(one in e.text for one in called)],
+            "challenged": [self.ident(e) for e in others
+                           if any(_replaced(e.text, one, "") != e.text for one in called)],
             "needs": needs, "guides": guides, "lines": needs or guides, "tally": tally,
             "questions": list(sight.open_questions(state, agent)), "too_much": agent in loud,
             "dominating": [one for one in loud if one != agent and goes_on],

@@ -119,22 +119,20 @@ def test_collect_tells_the_five_steps_and_challenge_asks_for_exact_words() -> No
 
 def test_every_mode_has_its_own_paragraph_in_every_phase() -> None:
     for rounds in (0, 1, 2, 3):
-        told = {
-            prompts.prompt(
-                answered(mode, rounds).state, "a", task_of(answered(mode, rounds).state)
-            ).replace(f"*{mode}*", "")
-            for mode in MODES
-        }
+        states = [answered(mode, rounds).state for mode in MODES]
+        told = {prompts.prompt(s, "a", task_of(s)).replace(s.config.mode, "") for s in states}
         assert len(told) == len(MODES), rounds
 
 
 def test_challenges_that_name_an_agent_are_listed() -> None:
     play = answered()
     play.says("a", "Fine.")
-    play.says("b", "@a is wrong about the beams.")
-    play.says("c", "Nothing to add.")
-    assert "name you: 2-b\n" in prompts.prompt(play.state, "a", "contribution")
-    assert "name you" not in prompts.prompt(play.state, "c", "contribution")
+    play.says("b", "@a is wrong about Ableton.")
+    play.says("c", "Nothing to add, and Ableton is not ours.")
+    play.state.participants["c"].name = "Able"
+    for agent, told in (("a", "that name you: 2-b. Answer"), ("c", "\nNo answer names you. Take")):
+        prompt = prompts.prompt(play.state, agent, "contribution")
+        assert told in prompt and ("hold against you" in prompt) is (agent == "a")
 
 
 def test_the_form_names_all_whose_stance_is_owed_and_the_ballot_the_letters() -> None:
