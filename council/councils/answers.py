@@ -130,7 +130,8 @@ def _questions(text: str, form: Form) -> dict[str, str]:
 
     for name in ("comment", "folded", "fenced", "quoted line"):  # not said by its author, or aside
         text = without(name, text)
-    found, peers = dict[str, list[str]](), "|".join(sorted((*form.peers, "human"), key=len, reverse=True))
+    peers = "|".join(sorted((*form.peers, "human"), key=len, reverse=True))
+    found: dict[str, list[str]] = {}
     asking = pattern(f"(?i){{=quoted}}|@(?P<who>{peers}){{=asks}}", "")
     for one in asking.finditer(text.replace("\\", "")):
         if one["who"]:

@@ -129,7 +129,9 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
 
 
 def warnings(found: dict[str, Participant]) -> list[str]:
-    """Return what a person should know: whether one model answers for all."""
+    """Return what a person should know: that one takes part alone, or one model answers for all."""
     models = {one.model for one in found.values() if not one.person}
     is_one = len(models) == 1 and models != {""} and len(found) > 1
-    return [f"all agents use one model ({''.join(models)}): they may share its errors"] * is_one
+    shared = f"all agents use one model ({''.join(models)}): they may share its errors"
+    alone = f"only {min(found)} takes part, and nobody can object: name others with --agents"
+    return [shared] * is_one + [alone] * (len(found) == 1)
