@@ -7,6 +7,8 @@ module imports no regular expressions, which cost a third of Python's own start.
 
 from __future__ import annotations
 
+import codecs
+
 from council.kernel import ids
 from council.kernel.codec import dumps
 from council.kernel.record import Any, Record
@@ -32,7 +34,7 @@ def decoded(data: bytes) -> str:
     """Return the text of a file of people: UTF-8, or UTF-16 or 32 as their first bytes show.
 
     A byte that is none of UTF-8, from an old editor or shell, is a letter of Windows-1252. A mark
-    of the byte order is left out.
+    of the byte order is left out; what is cut off within a letter ends with U+FFFD.
     """
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]:
         from json import detect_encoding  # needed for pages of other programs alone
@@ -41,8 +43,11 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError:
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        text, rest = decoder.decode(data), decoder.getstate()[0]
         odd = {0xDC00 + n: bytes((n,)).decode("cp1252", "replace") for n in range(128, 256)}
-        return data.decode("utf-8", "surrogateescape").translate(odd)
+        end = "\ufffd" if len(rest) > 1 else rest.decode("cp1252", "replace")
+        return text.translate(odd) + end
 
 
 def revision(text: str) -> tuple[int, str] | None:
