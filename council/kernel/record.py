@@ -48,6 +48,7 @@ class Record:
     _defaults: dict[str, Any] = {}
     _copied: tuple[str, ...] = ()
     _deep: tuple[str, ...] = ()
+    _required: tuple[str, ...] = ()
     _keys: dict[str, str] = {}
     _names: dict[str, str] = {}
     _settled = False
@@ -58,6 +59,7 @@ class Record:
         own = {k: str(v) for k, v in annotations.items() if k[0] != "_" and k != "extra"}
         cls._kinds = {**cls._kinds, **own}
         cls._defaults = {**cls._defaults, **{k: getattr(cls, k) for k in own if k in cls.__dict__}}
+        cls._required = tuple(k for k in cls._kinds if k not in cls._defaults)
         cls._copied = tuple(k for k, v in cls._defaults.items() if v.__class__ not in _SCALARS)
         deep = [k for k, kind in cls._kinds.items() if kind.removesuffix(" | None") not in _PLAIN]
         cls._deep = (*deep, "extra")
@@ -138,9 +140,9 @@ class Record:
             if value.__class__ is not _PLAIN.get(kind):
                 value = _read(kind, cls.__module__, value, f"{where}.{key}" if where else key)
             values[name] = value
-        for name, key in cls._keys.items():
-            if name not in values and name not in cls._defaults:
-                raise Invalid("bad-value", f"{where or cls.__name__}: {key} is missing")
+        for name in cls._required:
+            if name not in values:
+                raise Invalid("bad-value", f"{where or cls.__name__}: {cls._keys[name]} is missing")
         made = cls(**values)
         made.extra = extra
         return made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from council.agents.registry import Worker
 from council.kernel import times
-from council.kernel.record import Any
 from council.kernel.times import timedelta
 from council.runs import work
 from council.tasks import model as m
@@ -100,9 +99,11 @@ def _said(state: Context, kind: str, event: Event, message: Message) -> None:
 
 
 def _sent(state: Context, event: Event, message: Message) -> None:
-    of: dict[str, Any] = {name: event.get(name, 0) for name in ("agent", "source", "retry")}
-    of |= {name: getattr(message, name) for name in ("number", "task", "depth", "budget", "data")}
-    hop = Hop(worker=message.receiver, grant=message.budget, **of)
+    hop = Hop(
+        agent=event["agent"], source=event.get("source", 0), retry=event.get("retry", 0),
+        number=message.number, task=message.task, worker=message.receiver, depth=message.depth,
+        budget=message.budget, grant=message.budget, data=message.data,
+    )  # fmt: skip
     state.hops[str(hop.number)] = hop
     _act(state, hop, message, event["at"])
     task = state.tasks[hop.task]

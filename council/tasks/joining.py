@@ -106,15 +106,12 @@ def news(
     With `loads`, the tasks that each has in hand, also how busy they are: 10 % for each task.
     """
     down = [key for key, one in registry.workers.items() if _is_older(one, SILENT, now)]
-    facts = [
-        [(key, one.agent_id, one.caps, one.max_depth, one.version) for key, one in workers.items()]
-        for workers in (state.workers, registry.workers)
-    ]
-    is_known = facts[0] == facts[1] and down == state.down
-    if state.closed_at or (is_known and loads is None):
-        return []
     rows = {key: one.to_json() for key, one in registry.workers.items()}
     for key, row in rows.items():
         row["load"] = max(row["load"], min(99, row["load"] + 10 * (loads or {}).get(key, 0)))
+    fields = ("agentId", "caps", "maxDepth", "version") if loads is None else Worker._keys.values()
+    known = {key: one.to_json() for key, one in state.workers.items()}
+    facts = [[(key, [row[f] for f in fields]) for key, row in of.items()] for of in (known, rows)]
+    is_known = facts[0] == facts[1] and (down, registry.groups) == (state.down, state.groups)
     event = {"type": "context.known", "workers": rows, "down": down, "groups": registry.groups}
-    return [{**event, "at": times.text(now)}]
+    return [{**event, "at": times.text(now)}] * (not (state.closed_at or is_known))

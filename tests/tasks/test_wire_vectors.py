@@ -49,9 +49,9 @@ def test_what_a_short_note_means_is_a_message_once_it_has_numbers(row: dict[str,
 
 @pytest.mark.parametrize("row", of("messages", "data"))
 def test_data_splits(row: dict[str, Any]) -> None:
-    flags, pairs = data.split(row["raw"])
-    params = {"params": data.params(pairs["params"])} if "params" in pairs else {}
-    assert {"flags": flags, "pairs": pairs, **params} == row["parsed"]
+    (flags, pairs), told = data.split(row["raw"]), row["parsed"]
+    params = dict(one.split(":", 1) for one in data.parted(pairs.get("params", ""), ",") if one)
+    assert (flags, pairs, params) == (told["flags"], told["pairs"], told.get("params", {}))
 
 
 @pytest.mark.parametrize("row", of("messages", "log"))

@@ -38,12 +38,6 @@ def split(data: str) -> tuple[list[str], dict[str, str]]:
     return (flags, pairs) if pairs else ([], {})
 
 
-def params(value: str) -> dict[str, str]:
-    """Return the parameters in the value of `params`: `name:value`, separated by commas."""
-    items = (item.partition(":") for item in parted(value, ","))
-    return {name: argument for name, _, argument in items if name}
-
-
 def references(data: str) -> list[tuple[str, str]]:
     """Return every reference in DATA as its kind and what it names (PR-545).
 
