@@ -70,7 +70,7 @@ class Document(Generic[S]):
         self.folder, self.page, self._patience = folder, page, patience
         self._kind, self._now, self._at = kind, now, datetime.min
         self._journal = shared.journal(folder)
-        self._lines: list[Line] = []
+        self._last: Any = None  # the newest line
         self._stamp: tuple[Any, ...] = ()
         self._state: Any = None
         self._newer = ""  # an event type of a newer version
@@ -94,11 +94,11 @@ class Document(Generic[S]):
                 self._seen = self._look()
                 self._load()
                 if not self._newer:
-                    is_ours = self._lines and self._agrees()
+                    is_ours = self._last and self._agrees()
                     if not is_ours or not all(map(files.is_untouched, self._old())):
                         self._locked(self._open)
         except Unexpected as refusal:
-            if refusal.code not in ("disk-full", "read-only") or not self._lines:
+            if refusal.code not in ("disk-full", "read-only") or not self._last:
                 raise
             self._load()
         return self._state  # type: ignore[no-any-return]
@@ -183,9 +183,9 @@ class Document(Generic[S]):
     def _open(self, create: bool = False) -> None:
         """Read the journal, adopt a page that has none, and take in hand edits."""
         self._load()
-        if not self._lines:
+        if not self._last:
             self._adopt(create)
-        if self._lines and not self._newer:
+        if self._last and not self._newer:
             self._settle()
 
     def _change(
@@ -208,7 +208,7 @@ class Document(Generic[S]):
         if made[0][1] and not done:
             if not self._publish():
                 self._settle()
-        elif self._lines:
+        elif self._last:
             self._journal.sync()  # what is there already is acknowledged again
 
     def _settle(self) -> None:
@@ -238,7 +238,7 @@ class Document(Generic[S]):
             more = self._kind.due(state, self._at)
         if events:
             self._begin_segment()
-            rev = self._lines[-1].rev + 1 if self._lines else 1
+            rev = self._last.rev + 1 if self._last else 1
             self._append(state, rev, os.urandom(16).hex(), op=op, by=by, via=via, events=events)
         return events
 
@@ -248,15 +248,15 @@ class Document(Generic[S]):
         page = "" if self._made is None else digest(self._made)
         line = Line(rev=rev, mark=mark, at=times.text(self._at), page=page, **said)
         self._stamp = self._journal.append(line)
-        self._lines.append(line)
+        self._last = line
         self._state = state
         settles = getattr(self._kind, "settles", None)
         self._durable = self._durable or bool(settles and any(map(settles, line.events)))
 
     def _begin_segment(self) -> None:
         weight = self._journal.weight
-        if self._lines and weight >= self.segment:
-            state, last = self._state.to_json(), self._lines[-1]
+        if self._last and weight >= self.segment:
+            state, last = self._state.to_json(), self._last
             if weight > 4 * len(self._seen.data if self._seen else codec.encoded(state)):
                 events = [{"type": "adopted", "state": state}]
                 self._journal.append(last.copy(op="", via=SEGMENT, events=events, was=""))
@@ -266,7 +266,7 @@ class Document(Generic[S]):
         if self.page is None:
             return True
         data = self._made or self._rendered(self._state)
-        if data is not self._made and digest(data) != self._lines[-1].page:
+        if data is not self._made and digest(data) != self._last.page:
             self._commit([{"type": "rendered"}], "", "council", "render")  # made anew by us
             data = self._made or b""
         seen, durable = self._seen, self._durable
@@ -337,7 +337,7 @@ class Document(Generic[S]):
                 state = self._evolve(state, copied(event))
             rev, mark = revision(decoded(seen.data)) or (1, os.urandom(16).hex())
             self._append(state, max(1, rev), mark, op="", by="external", via="adopt", events=events)
-            self._take(seen, (state, self._lines[-1]))
+            self._take(seen, (state, self._last))
         elif not create:
             self._missing()
         elif seen is not None and self.page is not None:
@@ -362,11 +362,11 @@ class Document(Generic[S]):
     def _load(self) -> None:
         """Read the journal; not again where the newest segment is the one that was read."""
         stamp = self._journal.stamp()
-        if self._lines and stamp == self._stamp:
+        if self._last and stamp == self._stamp:
             return
-        self._lines, self._stamp = self._journal.read(), stamp
-        self._state, self._newer = self._folded(self._lines)
-        self._made = None
+        lines, self._stamp, self._made = self._journal.read(), stamp, None
+        self._state, self._newer = self._folded(lines)
+        self._last = lines[-1] if lines else None
 
     def _folded(self, lines: list[Line]) -> tuple[Any, str]:
         """Return the state that lines add up to, and an event type of a newer version if any."""
@@ -401,7 +401,7 @@ class Document(Generic[S]):
     def _agrees(self) -> bool:
         """Return whether the page is what the last line says."""
         found = self._seen.digest if self._seen else ""
-        return self.page is None or found == self._lines[-1].page
+        return self.page is None or found == self._last.page
 
     def _old(self) -> list[str]:
         """Return the paths of pages that were put aside."""

@@ -23,13 +23,13 @@ def due(state: Context, now: datetime) -> list[Event]:
     """Return the next thing that follows from what was said, or from the time."""
     if not state.name or state.closed_at:
         return []
+    at, hops = times.text(now), dict[str, list[Hop]]()
     for hop in state.open_hops():
-        if why := _failing(state, hop, now):
+        if why := _failing(state, hop, at):
             return fail(Play(state, now), hop, *why)
     for hop in state.hops.values():
         if hop.failure and hop.state not in m.OPEN:
             return _follow(Play(state, now), hop)
-    at, hops = times.text(now), dict[str, list[Hop]]()
     for hop in state.hops.values():
         hops.setdefault(hop.task, []).extend([] if hop.source else [hop])
     for ident, task in state.tasks.items():
@@ -46,7 +46,7 @@ def due(state: Context, now: datetime) -> list[Event]:
     return []
 
 
-def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
+def _failing(state: Context, hop: Hop, at: str) -> tuple[str, str] | None:
     """Return code and words of why a worker will not answer, None while it may."""
     if hop.failure:
         return hop.failure, hop.words
@@ -62,8 +62,8 @@ def _failing(state: Context, hop: Hop, now: datetime) -> tuple[str, str] | None:
         is_last = _try(state, _of(hop)).gave_up is not None
         if is_last or last.code == "timed-out" or (last.code != "lost" and _others(state, hop)):
             return _FAILURES.get(last.code, "E30"), f"{last.code}: {last.words}"
-    is_running = last is not None and last.is_open() and last.lease > times.text(now)
-    return ("E20", "no answer in time") if hop.until <= times.text(now) and not is_running else None
+    is_running = last is not None and last.is_open() and last.lease > at
+    return ("E20", "no answer in time") if hop.until <= at and not is_running else None
 
 
 def _others(state: Context, hop: Hop) -> list[str]:
