@@ -98,11 +98,11 @@
       one.textContent = span((Date.parse(one.dateTime) - Date.now()) / 1000);
     }
   }
-  const clock = { hour: "2-digit", minute: "2-digit" };
-  const ofToday = new Intl.DateTimeFormat("en-GB", clock);
-  const ofOther = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...clock });
-  function dress() {
-    const today = new Date().toDateString();
+  let ofToday, ofOther;
+  function dress() { // made here and not above: it takes longer than a page to be painted
+    const clock = { hour: "2-digit", minute: "2-digit" }, today = new Date().toDateString();
+    ofToday ??= new Intl.DateTimeFormat("en-GB", clock);
+    ofOther ??= new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...clock });
     for (const one of document.querySelectorAll("time[data-when]")) {
       const at = new Date(one.dateTime);
       one.textContent = (at.toDateString() === today ? ofToday : ofOther).format(at);
