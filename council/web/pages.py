@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
@@ -63,42 +65,31 @@ def page(path: str, template: str) -> Callable[[Made], Made]:
 
 def routes() -> APIRouter:
     """Return the routes of all pages and forms."""
-    router = APIRouter(include_in_schema=False)
+    router = APIRouter()
     for path in PAGES:
-        router.get(path)(_page(path))
+        router.add_route(path, partial(_shown, path))
     for one in FORMS:
-        router.post(one.path)(_form(one))
+        router.add_route(one.path, partial(_sent, one), ["POST"])
     return router
 
 
-def _page(path: str) -> Callable[[Request], Response]:
-    def show(request: Request) -> Response:
-        return _shown(request, path)
-
-    return show
+async def _sent(one: Form, request: Request) -> Response:
+    return await run_in_threadpool(_done, one, request, await request.form())
 
 
-async def _sent(request: Request) -> FormData:
-    return await request.form()
-
-
-def _form(one: Form) -> Callable[..., Response]:
-    """Return the route that carries out an operation by a form, then shows a page."""
-
-    def send(request: Request, sent: Annotated[FormData, Depends(_sent)]) -> Response:
-        try:
-            made = one.act(opened(request), body=one.shape.of_form(sent), **request.path_params)
-        except (Refusal, ValidationError) as error:
-            return _shown(request, one.page, sent, problems.of(error))
-        at = {key: quote(str(value)) for key, value in (made | request.path_params).items()}
-        done = "asked" if made.get("askedAgain") else made.get("outcome", "")
-        return RedirectResponse(f"{one.then.format_map(at)}?done={quote(str(done))}", 303)
-
-    return send
+def _done(one: Form, request: Request, sent: FormData) -> Response:
+    """Carry out an operation by a form, then show a page."""
+    try:
+        made = one.act(opened(request), body=one.shape.of_form(sent), **request.path_params)
+    except (Refusal, ValidationError) as error:
+        return _shown(one.page, request, sent, problems.of(error))
+    at = {key: quote(str(value)) for key, value in (made | request.path_params).items()}
+    done = "asked" if made.get("askedAgain") else made.get("outcome", "")
+    return RedirectResponse(f"{one.then.format_map(at)}?done={quote(str(done))}", 303)
 
 
 def _shown(
-    request: Request, path: str, sent: FormData | None = None, problem: Any = None
+    path: str, request: Request, sent: FormData | None = None, problem: Any = None
 ) -> Response:
     """Return a page, with all that was typed where a form was refused."""
     (template, made), app = PAGES[path], request.app.state.open()
