@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 from pydantic import ValidationError
@@ -32,6 +32,7 @@ from council.runs import starting
 from council.setup import agents as setup
 from council.setup import identities
 from council.web import markdown, problems
+from council.web.api import COUNCIL
 from council.web.guard import FORM_TOKEN
 from council.web.operations import FORMS, PREFIX, Form, opened
 from council.web.portrait import Faces, glance, portrait
@@ -67,10 +68,27 @@ def routes() -> APIRouter:
     """Return the routes of all pages and forms."""
     router = APIRouter()
     for path in PAGES:
-        router.add_route(path, partial(_shown, path))
+        router.add_route(path, _live if path == COUNCIL else partial(_shown, path))
     for one in FORMS:
         router.add_route(one.path, partial(_sent, one), ["POST"])
     return router
+
+
+def _live(request: Request) -> Response:
+    """Return the page of a council; a window that opens it gets its head before it is made."""
+    is_window = request.headers.get("sec-fetch-dest") == "document"
+    if is_window and request.app.state.open().is_open(request.path_params["name"]):
+        return StreamingResponse(_pieces(request), media_type="text/html")
+    return _shown(COUNCIL, request)
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    yield _HEAD
+    try:
+        made = await run_in_threadpool(_shown, COUNCIL, request)
+    except Exception as error:
+        made = await request.app.exception_handlers[Exception](request, error)
+    yield bytes(made.body).removeprefix(_HEAD)
 
 
 async def _sent(one: Form, request: Request) -> Response:
@@ -114,11 +132,6 @@ def rendered(request: Request, template: str, code: int, values: Values) -> Resp
     return HTMLResponse(text.encode("utf-8", "replace"), code)
 
 
-def refused(request: Request, problem: problems.Problem) -> Response:
-    """Return the page of an error."""
-    return rendered(request, "error.html", problem.status, {"error": problem})
-
-
 def _when(at: str | None) -> Markup:
     text = times.instant(at).strftime("%-d %b, %H:%M UTC") if at else ""
     return Markup('<time datetime="{}" data-when>{}</time>').format(at, text) if at else Markup("")
@@ -141,10 +154,11 @@ def _cell(value: Any) -> Any:
     return markdown.plain(value) if type(value) is str else "" if value is None else value
 
 
+_TEMPLATES = FileSystemLoader(f"{os.path.dirname(__file__)}/templates")
 _ENV = Environment(
-    loader=FileSystemLoader(f"{os.path.dirname(__file__)}/templates"), finalize=_cell,
-    autoescape=True, trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+    loader=_TEMPLATES, finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
+_HEAD = _TEMPLATES.get_source(_ENV, "base.html")[0].partition("<title>")[0].encode()
 _ENV.globals.update(when=_when, timed=_timed, token_name=FORM_TOKEN)
 _ENV.filters["md"] = markdown.html
 
@@ -176,7 +190,7 @@ def home(app: App, _: Values) -> Values:
     return {**shown, "rooms": made["channels"][:8], "minutes": _minutes(app)[:6]}
 
 
-@page("/councils/{name}", "council.html")
+@page(COUNCIL, "council.html")
 def council(app: App, at: Values) -> Values:
     """Show a council: live while it runs, the decision first when it has ended."""
     state = service.find(app, at["name"])

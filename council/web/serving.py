@@ -73,7 +73,7 @@ def refuse(request: Request, problem: Problem) -> Response:
     is_browser = "text/html" in request.headers.get("accept", "")
     if not is_browser or request.url.path.startswith(API):
         return problem.response()
-    response: Response = pages.refused(request, problem)
+    response = pages.rendered(request, "error.html", problem.status, {"error": problem})
     response.headers.update(problem.headers)
     return response
 

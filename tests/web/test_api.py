@@ -28,10 +28,8 @@ def test_a_debate_from_its_start_to_its_end(served) -> None:
     assert (turn["agentId"], turn["position"], turn["confidence"]) == ("ada", "Green.", 4)
     said = program.post(f"{where}/inject", json={"message": "Mind the cost.", "targetAgent": "bob"})
     assert (said.status_code, said.json()["targetAgent"]) == (202, "bob")
-    assert (
-        program.post(f"{where}/inject", json={"message": "x", "targetAgent": "zed"}).status_code
-        == 404
-    )
+    nobody = {"message": "x", "targetAgent": "zed"}
+    assert program.post(f"{where}/inject", json=nobody).status_code == 404
     assert program.get(f"{API}/debates/{name}").json()["humanInjections"] == [said.json()]
     assert program.delete(where).json()["status"] == "cancelled"
     for again in (program.delete(where), program.post(f"{where}/inject", json={"message": "x"})):

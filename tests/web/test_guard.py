@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.web.conftest import HOST, TOKEN
 
-STATUS = "/api/council/status"
+STATUS, KEY = "/api/council/status", {"Authorization": f"Bearer {TOKEN}"}
 ROWS = [  # method, path, headers, status, code
     ("GET", STATUS, {}, 401, "unauthorized"),
     ("GET", STATUS, {"Authorization": "Bearer x"}, 401, "unauthorized"),
@@ -18,20 +18,14 @@ ROWS = [  # method, path, headers, status, code
     ("GET", STATUS, {"Cookie": "council-8420=x"}, 401, "unauthorized"),
     ("GET", STATUS, {"Host": "evil.example:8420"}, 403, "unknown-host"),
     ("GET", STATUS, {"Host": "localhost:8421"}, 403, "unknown-host"),
-    ("GET", STATUS, {"Host": "localhost:8420", "Authorization": f"Bearer {TOKEN}"}, 200, ""),
+    ("GET", STATUS, {**KEY, "Host": "localhost:8420"}, 200, ""),
     ("GET", STATUS, {"Origin": "https://evil.example"}, 403, "foreign-origin"),
     ("GET", STATUS, {"Origin": "null"}, 403, "foreign-origin"),
     ("GET", "/openapi.json", {}, 401, "unauthorized"),
     ("POST", "/api/council/debates", {"Content-Length": "9999999"}, 413, "too-long"),
-    (
-        "GET",
-        STATUS,
-        {"Authorization": f"Bearer {TOKEN}", "Council-Person": "A b"},
-        400,
-        "malformed",
-    ),
-    ("PUT", STATUS, {"Authorization": f"Bearer {TOKEN}"}, 405, "method-not-allowed"),
-    ("GET", "/api/x", {"Authorization": f"Bearer {TOKEN}"}, 404, "not-found"),
+    ("GET", STATUS, {**KEY, "Council-Person": "A b"}, 400, "malformed"),
+    ("PUT", STATUS, KEY, 405, "method-not-allowed"),
+    ("GET", "/api/x", KEY, 404, "not-found"),
 ]
 
 
@@ -97,16 +91,13 @@ def test_what_a_browser_sends_needs_the_token_of_a_form(served, path) -> None:
     assert (
         browser.post(path, json={}, headers={"X-Form-Token": served.keys.form}).status_code != 403
     )
-
-
-def test_a_proxy_that_signs_people_in_needs_the_token_of_a_form_too(served) -> None:
+    # A proxy signs people in with the token of the workspace.
     assert served.program.post("/anything").json()["code"] == "forged"
 
 
 def test_an_error_of_our_own_is_a_problem_and_its_details_are_kept(served) -> None:
     served.guard.app.get("/api/broken")(lambda: 1 / 0)
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    client = TestClient(served.guard, HOST, headers=headers, raise_server_exceptions=False)
+    client = TestClient(served.guard, HOST, headers=KEY, raise_server_exceptions=False)
     got = client.get("/api/broken")
     assert (got.status_code, got.json()["code"]) == (500, "unexpected")
     with open(f"{served.app.state_folder}/errors.log", encoding="utf-8") as file:

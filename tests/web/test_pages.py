@@ -21,6 +21,7 @@ from council.tasks import service as tasks
 from council.web import markdown
 from tests.web.conftest import HOST, Served
 
+WINDOW = {"Sec-Fetch-Dest": "document"}
 VOID = {"meta", "link", "input", "br", "hr", "img"}
 EVIL = (
     '<script>alert(1)</script><b onclick="x">\u202e\x1b[31m ![i](http://e/i.png) [j](javascript:x)'
@@ -237,9 +238,19 @@ def test_what_is_refused_is_said_and_nothing_typed_is_lost(served, browser) -> N
     assert got.status_code == 400 and "soon" in Page(got.text).text
 
 
+def test_a_window_gets_the_same_page_or_why_there_is_none(served, browser) -> None:
+    journal = Path(f"{served.app.state_folder}/conversations/talk/journal.jsonl")
+    for more in ("", "rubbish\n{}\n"):
+        journal.write_text(journal.read_text() + more)
+        window, whole = (browser.client.get("/councils/talk", headers=one) for one in (WINDOW, {}))
+        assert "content-length" not in window.headers and window.text == whole.text
+        assert ("is damaged" in window.text) is bool(more)
+
+
 def test_errors_are_pages_and_strangers_are_told_to_open_the_link(served, browser) -> None:
     for path in ("/nothing", "/councils/none", "/rooms/none", "/minutes/none"):
         assert browser.get(path, 404).every("h1")
+        assert browser.client.get(path, headers=WINDOW).status_code == 404
     stranger = served.client(Accept="text/html")
     got = stranger.get("/")
     assert got.status_code == 401 and "open the link" in Page(got.text).text
