@@ -59,16 +59,11 @@ class Serving:
             "read_resource": (types.ReadResourceResult, offers.read),
         }
         handlers: Made = {f"on_{name}": self._asking(*one) for name, one in answers.items()}
-        handlers |= {
-            "on_call_tool": self._tool,
-            "on_subscriptions_listen": ListenHandler(self._bus),
-        }
-        handlers |= {"on_subscribe_resource": self._follow}
-        handlers |= {"on_unsubscribe_resource": self._unfollow}
         self.server: Server[Any] = Server(
             "council", version=__version__, title="Council", lifespan=self._life,
             instructions=known["instructions"].format(who=agent or "a person", root=app.root),
-            **handlers,
+            on_call_tool=self._tool, on_subscriptions_listen=ListenHandler(self._bus),
+            on_subscribe_resource=self._follow, on_unsubscribe_resource=self._unfollow, **handlers,
         )  # fmt: skip
 
     async def _done(self, function: Callable[..., Any], *given: Any, apart: bool = False) -> Any:
@@ -88,7 +83,7 @@ class Serving:
 
         return asked
 
-    async def _tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.Result:
+    async def _tool(self, ctx: Context, params: Any) -> types.CallToolResult:
         """Carry out a call; what fails is a text alone, which every client shows."""
         name, schema = params.name, self._schemas.get(params.name)
         if schema is None:
@@ -126,13 +121,13 @@ class Serving:
                 return made
             given["conversation"] = made["conversationId"]
 
-    async def _follow(self, ctx: Context, params: types.SubscribeRequestParams) -> types.Result:
+    async def _follow(self, ctx: Context, params: Any) -> types.EmptyResult:
         await self._asking(types.ReadResourceResult, offers.read)(ctx, params)  # or it is refused
         # A session is made for each request; what a client said at first is one object.
         self._followed[id(ctx.session.client_params), params.uri] = ctx.session
         return types.EmptyResult()
 
-    async def _unfollow(self, ctx: Context, params: Any) -> types.Result:
+    async def _unfollow(self, ctx: Context, params: Any) -> types.EmptyResult:
         self._followed.pop((id(ctx.session.client_params), params.uri), None)
         return types.EmptyResult()
 
@@ -198,7 +193,7 @@ def _line(error: Refusal) -> str:
     return re.sub(r"--([a-z]+)", r"`\1`", said.replace("--name", "`conversation`"))
 
 
-def _result(text: str, failed: bool, data: Any = None) -> types.Result:
+def _result(text: str, failed: bool, data: Any = None) -> types.CallToolResult:
     content = types.TextContent(text=text)
     data = data if isinstance(data, dict) and not failed else None
     return types.CallToolResult(content=[content], is_error=failed, structured_content=data)
