@@ -207,7 +207,7 @@ class _Screen:
         rows = [(" " * (4 if at else 2), line) for at, line in enumerate(lines)]
         if self.whole:
             return "\n".join(wrapped(indent + line, self.width, "    ") for indent, line in rows)
-        return "\n".join(indent + fitted(line, self.width - 4) for indent, line in rows)
+        return "\n".join(indent + fitted(line, self.width - 6) for indent, line in rows)
 
 
 def _sentences(text: str, most: int) -> str:
@@ -253,22 +253,19 @@ def _followed(app: App, name: str, ident: str, screen: _Screen) -> State:
     return state
 
 
-def _names(state: State) -> dict[str, str]:
-    return {a: f"{one.emoji} {one.name or a}".strip() for a, one in state.participants.items()}
-
-
 def _doing(app: App, state: State) -> str:
     """Return who has to answer now, and how long each has been running."""
-    names, runs = _names(state), [run for run in state.runs.by_id.values() if run.is_open()]
+    runs = [run for run in state.runs.by_id.values() if run.is_open() and not state.ended_at]
     since = {run.agent: f" {times.spoken(app.now - times.instant(run.at))}" for run in runs}
-    owing = dict.fromkeys([*since, *rules.asked(state)], "") if not state.ended_at else {}
-    who = ", ".join(names.get(one, one) + since.get(one, "") for one in owing)
+    owing = dict.fromkeys([*since, *rules.asked(state)])
+    who = ", ".join(one + since.get(one, "") for one in owing)
     return _words(state)["waiting"].format(who=who) if owing else ""
 
 
 def _lines(app: App, state: State, screen: _Screen) -> Iterator[str]:
     """Yield all that can be shown of a conversation now."""
-    names, told, here = _names(state), _words(state), f"--name {state.name}"
+    names = {a: f"{one.emoji} {one.name or a}".strip() for a, one in state.participants.items()}
+    told, here = _words(state), f"--name {state.name}"
     for one in state.rounds:
         yield "# " + told["round"].format_map(vars(one))
         for entry in [entry for entry in state.entries if entry.tour == one.tour]:

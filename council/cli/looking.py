@@ -194,6 +194,6 @@ def _looks(app: App, again: bool) -> Iterator[None]:
     if not again:
         yield
         return
-    from council.observe import watch  # late: who looks once need not wait
+    from council.observe import events  # late: who looks once need not wait
 
-    yield from watch.changes(f"{app.root}/memory/shared")
+    yield from events.changes(f"{app.root}/memory/shared")

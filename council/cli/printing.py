@@ -115,15 +115,10 @@ def columns(stream: Any) -> int:
 
 
 def fitted(text: str, most: int) -> str:
-    """Return a text on one line of at most so many columns, cut after a word with an ellipsis."""
-    from rich.cells import cell_len, set_cell_size  # late: only for who watches a council
-
-    line = " ".join(text.split())
-    if cell_len(line) <= most:
-        return line
-    line = set_cell_size(line, most - 1)
-    whole = line.rpartition(" ")[0]
-    return (whole if 2 * len(whole) > len(line) else line).rstrip(" ,;:—") + "…"
+    """Return a text on one line of at most so many characters, cut after a word."""
+    line = one_line(text, most)
+    is_cut = len(line) == most and line[-1] == "…" and " " in line
+    return f"{line.rpartition(' ')[0]}…" if is_cut else line
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:

@@ -1,14 +1,17 @@
-"""The commands for a workspace that need more than their service."""
+"""The commands for a whole workspace: make it, serve it, remove something from it."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
+from importlib import import_module
 
 from council.app import App, find_root
 from council.cli.printing import Said, confirmed
 from council.cli.values import Given
-from council.kernel.errors import NotFound, Refused
+from council.kernel.errors import NotFound, Refused, Usage
+from council.kernel.ids import checked_name
+from council.kernel.record import Any
 from council.observe import forget as removal
 from council.setup import init as setup
 
@@ -32,3 +35,35 @@ def forget(app: App, given: Given) -> Said:
     if given.dry_run:
         return Said(data=plan, more={"word": "remove"})
     return Said(data=removal.carry_out(app, plan), more={"word": "removed"})
+
+
+def _extra(name: str, module: str) -> Any:
+    """Return a module of an extra."""
+    try:
+        return import_module(module)  # late: an extra
+    except ImportError as error:
+        hint = f"install it: pip install 'council-files[{name}]'"
+        raise Refused("no-extra", f"this needs the package {error.name}", hint) from None
+
+
+def serve(app: App, given: Given) -> Said:
+    """Serve the pages and HTTP until interrupted."""
+    made, run = _extra("web", "council.web.serving").start(app, given.host, given.port)
+    return Said(data=made, then=run)
+
+
+def mcp(app: App, given: Given) -> Said:
+    """Serve programs that speak MCP until they are gone, or the process is ended."""
+    from council.councils import service  # late: the others need no agent
+
+    agent = ""
+    with suppress(Usage):  # without an agent it acts as a person
+        agent = checked_name(service.who(app, given.as_), "agent id")
+    if given.port is not None and not given.http:
+        raise Usage("usage", "--port needs --http", "council mcp --http --port N")
+    transports = _extra("mcp", "council.mcp.transports")
+    if given.http:
+        transports.over_http(app, agent, transports.PORT if given.port is None else given.port)
+    else:
+        transports.over_stdio(app, agent)
+    return Said()

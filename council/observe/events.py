@@ -1,4 +1,4 @@
-"""What happened: the revisions of a conversation, and its events for programs."""
+"""What happened: revisions, their events for programs, and waiting for further ones."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from council.app import App
     from council.kernel.document import Document
     from council.runs.kinds import KindRow
+
+_WRITES = ("created", "modified", "moved", "deleted")  # opening and closing make events as well
 
 
 def log(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
@@ -63,3 +65,36 @@ def of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         head["traceId"] = event.get("traceId") or ident
         head["agentId"] = event.get("agentId") or event.get("agent") or row["actor"]
         yield {**head, **event, **head}
+
+
+def changes(folder: str, seconds: float = 1.0) -> Iterator[None]:
+    """Yield now, after each change below a folder, and at least every so many seconds.
+
+    A watch on a folder that is replaced falls silent, so nobody relies on it alone.
+    """
+    import threading  # late: only who waits needs these
+    import warnings  # late: as above
+
+    from watchdog.events import FileSystemEvent, FileSystemEventHandler  # late: as above
+    from watchdog.observers import Observer  # late: as above
+
+    changed = threading.Event()
+
+    class Handler(FileSystemEventHandler):
+        def on_any_event(self, event: FileSystemEvent) -> None:
+            # A folder is "modified" by the closing of a lock file in it as well.
+            if event.event_type in _WRITES and not event.is_directory:
+                changed.set()
+
+    # It warns of each folder that was moved inside the watched one (watchdog 7.1).
+    warnings.filterwarnings("ignore", module="watchdog")
+    observer = Observer()
+    try:
+        observer.schedule(Handler(), folder, recursive=True)
+        observer.start()
+    except OSError:
+        pass  # no folder, or no watches left: the clock is enough
+    while True:
+        yield
+        changed.wait(seconds)
+        changed.clear()

@@ -28,7 +28,7 @@ from council.kernel import codec, files
 from council.kernel.document import Document
 from council.kernel.errors import Refusal
 from council.kernel.journal import Journal
-from council.observe import events, watch
+from council.observe import events
 from council.runs.kinds import KindRow
 from council.web import debates
 from council.web.operations import PREFIX, Line, Name, opened
@@ -120,7 +120,7 @@ class Stream:
     # --- the thread
 
     def _watch(self) -> None:
-        for _ in watch.changes(f"{self._opened().root}/memory/shared"):
+        for _ in events.changes(f"{self._opened().root}/memory/shared"):
             if self._loop.is_closed():
                 return
             if self._readers or not self._looked.is_set():
