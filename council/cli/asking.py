@@ -15,7 +15,7 @@ import time
 from council.agents import programs
 from council.app import App
 from council.archive import minutes
-from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, wrapped
+from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, text, wrapped
 from council.cli.values import Given
 from council.cli.verbs import opening
 from council.councils import kind, rules, service, sight, views, words
@@ -103,8 +103,8 @@ def _played(app: App, given: Given, states: Iterable[State], following: str) -> 
         shown = len(screen.told)
         screen.show(_lines(app, state, screen))
         time.sleep(PAUSE * (columns(sys.stderr) > 0 and len(screen.told) > shown))
-    said = _told(app, state, given, columns(sys.stdout) or COLUMNS)
-    said.data["root"], said.more["next"] = app.root, following
+    said = _told(app, state, given, columns(sys.stdout) or COLUMNS, following)
+    said.data["root"] = app.root
     return said
 
 
@@ -135,7 +135,7 @@ def _refuse_in_vain(app: App, asked: service.Opening) -> None:
         raise Refused("nobody-can-answer", what, "council doctor")
 
 
-def _told(app: App, state: State, given: Given, width: int) -> Said:
+def _told(app: App, state: State, given: Given, width: int, following: str = "") -> Said:
     """Return what a conversation that is over came to (`json.md`, `ask`)."""
     row, used = minutes.find(app.root, state.conversation_id), views.used(state)
     done: dict[str, Any] = {
@@ -156,7 +156,8 @@ def _told(app: App, state: State, given: Given, width: int) -> Said:
         sides = done["dissent"]
         more["dissent"] = [{**one, "position": _sentences(one["position"], GIST)} for one in sides]
     reply = "ask-fr" if state.lang == "fr" else "ask"
-    return Said(data=done, more=more, code=code, reply=reply, width=width)
+    said = Said(data=done, more={**more, "next": following}, code=code, reply=reply)
+    return said.copy(text=wrapped(text(said), width)) if width else said
 
 
 class _Screen:
@@ -276,9 +277,9 @@ def _lines(app: App, state: State, screen: _Screen) -> Iterator[str]:
                 yield f"  ✓ {who} {told['sealed']}"
         for agent, why in one.absent.items():
             yield f"  ✗ {names.get(agent, agent)}: {one_line(why.words or why.code, GIST)}"
-    for asker, peer, text in [] if state.ended_at else sight.unanswered(state):
+    for asker, peer, asks in [] if state.ended_at else sight.unanswered(state):
         if peer not in names or status.by_hand(app, state, peer):
-            how, what = f'council say "…" {here}', {"peer": peer, "text": one_line(text, GIST)}
+            how, what = f'council say "…" {here}', {"peer": peer, "text": one_line(asks, GIST)}
             yield "! " + told["asks"].format(who=asker, command=how, **what)
     owing = [] if screen.whole else rules.asked(state)
     for agent in [one for one in owing if status.by_hand(app, state, one)]:

@@ -51,12 +51,8 @@ def call(app: App, given: Given) -> Said:
         hint = f" ({fault['hint']})" if fault.get("hint") else ""
         notes.append(f"council: {made['status']}: {fault['code']}: {fault['message']}{hint}")
     shown = [made["summary"], *notes[:1]] if is_cut else [made["summary"]]
-    return Said(
-        data=made,
-        text="\n".join(filter(None, shown)),
-        notes=notes[is_cut:],
-        code=_EXIT[made["status"]],
-    )
+    text, code = "\n".join(filter(None, shown)), _EXIT[made["status"]]
+    return Said(data=made, text=text, notes=notes[is_cut:], code=code)
 
 
 def inbox(app: App, given: Given) -> Said:

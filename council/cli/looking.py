@@ -55,9 +55,11 @@ def show(app: App, given: Given) -> Said:
                 known.pop("agent name", "")  # the same as its name
                 facts = Said(more={"data": _cells(known)}, reply="facts")
                 data, text = {**row}, printing.text(facts)
-                if inbox := _inbox(app, which) if "agentId" in row else []:
-                    from council.cli.delegating import letters  # late: most have no messages
+                from council.cli.delegating import letters  # late: most have no messages
+                from council.delegation import service  # late: as above
 
+                reads = app.env.get("COUNCIL_AGENT") == which  # itself
+                if inbox := service.inbox(app, which, reads=reads) if "agentId" in row else []:
                     data["inbox"], text = inbox, f"{text}\ninbox:\n{letters(inbox)}"
                 return Said(data=data, text=text)
     form = "consensus" if given.consensus else given.format
@@ -96,15 +98,12 @@ def list_(app: App, given: Given) -> Said:
         rows = [row for row in rows if row.get("createdAt", "~") >= begin]
         rows = [row for row in rows if all(w in str([*row.values()]).casefold() for w in words)]
     else:
-        raise Usage(
-            "usage", f"cannot list {kind[:40]!r}", "use minutes, agents, rooms, tasks or artifacts"
-        )
-    is_part = bool(given.search or given.since)
-    more = {"missed": not rows and is_part, "none": not rows and not is_part}
+        hint = "use minutes, agents, rooms, tasks or artifacts"
+        raise Usage("usage", f"cannot list {kind[:40]!r}", hint)
+    shown = rows if kind == "minutes" else list(map(_cells, rows))
+    nothing = "" if rows else "missed" if given.search or given.since else "none"
     return Said(
-        data=rows,
-        more={**more, "rows": rows if kind == "minutes" else list(map(_cells, rows))},
-        reply=kind,
+        data=rows, more={"rows": shown, "missed": "", "none": "", nothing: True}, reply=kind
     )
 
 
@@ -138,13 +137,6 @@ def _agents(app: App) -> Rows:
     return [{**row, "protocolId": protocol.get(row["agentId"], "")} for row in rows]
 
 
-def _inbox(app: App, agent: str) -> Rows:
-    """Return the messages of an agent; where itself asks it has read them."""
-    from council.delegation import service as delegation  # late: as above
-
-    return delegation.inbox(app, agent, reads=app.env.get("COUNCIL_AGENT") == agent)
-
-
 def _artifacts(app: App) -> Rows:
     from council.archive import artifacts  # late: as above
 
@@ -166,10 +158,8 @@ _LISTS = {"conversations": _open, "agents": _agents, "artifacts": _artifacts}
 
 def log(app: App, given: Given) -> Said:
     """Print revisions and events of one conversation, or of all."""
-    from council.observe import events  # late: as above
-
     form, seen = given.format or "text", 0
-    read = events.log if form == "text" else events.lines
+    read = named.log if form == "text" else named.lines
     if form == "otlp":
         from council.observe import otlp  # late: only for this form
 
@@ -191,9 +181,4 @@ def log(app: App, given: Given) -> Said:
 
 def _looks(app: App, again: bool) -> Iterator[None]:
     """Yield once, or again and again: after each change, and every second."""
-    if not again:
-        yield
-        return
-    from council.observe import events  # late: who looks once need not wait
-
-    yield from events.changes(f"{app.root}/memory/shared")
+    yield from named.changes(f"{app.root}/memory/shared") if again else [None]

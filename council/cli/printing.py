@@ -22,7 +22,6 @@ class Said(Record):
         text: For people; "" is the command's part of `texts/replies.txt`, filled with `data`.
         more: Further values of that template.
         reply: The name of that part, if it is not the name of the command's function.
-        width: Columns at which lines of the text are wrapped; 0 is as they are.
         notes: Lines on standard error.
         code: The exit code.
         then: What the command does once this is printed, such as to serve.
@@ -32,7 +31,6 @@ class Said(Record):
     text: str = ""
     more: dict[str, Any] = {}
     reply: str = ""
-    width: int = 0
     notes: list[str] = []
     code: int = 0
     then: Any = None
@@ -63,8 +61,6 @@ def say(said: Said, *, as_json: bool) -> None:
 
 def text(said: Said) -> str:
     """Return what a command answers, for people."""
-    if said.width:
-        return wrapped(text(said.copy(width=0)), said.width)
     if said.text or not said.reply:
         return said.text
     from council.kernel import words  # late: not every answer is a template

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from importlib.util import find_spec
 
 from council.app import App
 from council.cli import asking
-from council.cli.printing import Said, columns, err
+from council.cli.printing import Said, columns, err, wrapped
 from council.cli.values import Given
+from council.cli.workspace import extra
 from council.councils import opening
-from council.kernel.errors import Refused
 from council.runs import heartbeat
 from council.trial import service
 from council.trial.row import TRIALS
@@ -29,9 +28,7 @@ def trial(app: App, given: Given) -> Said:
     name = new.name if new else name
     if given.dry_run:
         return Said(data=service.estimate(app, new or TRIALS.document(app, name).peek()))
-    if find_spec("scipy") is None:  # a trial is dear, and its report needs intervals
-        hint = "install it: pip install 'council-files[trial]'"
-        raise Refused("no-extra", "a trial needs the Python package scipy", hint)
+    extra("trial", "scipy")  # a trial is dear, and its report needs intervals
     if given.resume:
         service.steer(app, name, "resume", given.max_runs, usd)
     elif new:
@@ -49,7 +46,8 @@ def trial(app: App, given: Given) -> Said:
         by_hand = state.paused == service.BY_HAND
         code, more = (_INTERRUPTED, "") if by_hand else (_STOPPED, _HIGHER)
         note = f"! {state.paused}; to continue: council trial {name} --resume{more}"
-    return Said(data=data, text=text, width=columns(sys.stdout), notes=[note], code=code)
+    width = columns(sys.stdout)
+    return Said(data=data, text=wrapped(text, width) if width else text, notes=[note], code=code)
 
 
 def _follow(app: App, name: str) -> None:

@@ -97,11 +97,6 @@ def say(app: App, given: Given) -> Said:
     return Said(data={"path": path, "ratings": ratings}, text=text)
 
 
-def _is_task(which: str) -> bool:
-    """Return whether a name is that of a context or a task of document 002."""
-    return which[:1] in ("S", "T") and which[1:2].isdigit()
-
-
 def steer(app: App, given: Given) -> Said:
     """Carry out stop, pause, resume, cancel, approve or reject: the table has `verb` and `word`."""
     if given.all_ and not given.for_:
@@ -109,7 +104,7 @@ def steer(app: App, given: Given) -> Said:
         told = "no agent is started" if done["halted"] else "agents are started again"
         return Said(data=done, text=f"{given.word}: {told}")
     by, verb = service.person(app, given.as_), given.verb
-    if verb == "cancel" and _is_task(given.which):
+    if verb == "cancel" and given.which[:1] in ("S", "T") and given.which[1:2].isdigit():
         from council.tasks import service as tasks  # late: few have tasks
 
         if ended := tasks.cancel(app, given.which, given.reason, by):

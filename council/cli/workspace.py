@@ -37,7 +37,7 @@ def forget(app: App, given: Given) -> Said:
     return Said(data=removal.carry_out(app, plan), more={"word": "removed"})
 
 
-def _extra(name: str, module: str) -> Any:
+def extra(name: str, module: str) -> Any:
     """Return a module of an extra."""
     try:
         return import_module(module)  # late: an extra
@@ -48,7 +48,7 @@ def _extra(name: str, module: str) -> Any:
 
 def serve(app: App, given: Given) -> Said:
     """Serve the pages and HTTP until interrupted."""
-    made, run = _extra("web", "council.web.serving").start(app, given.host, given.port)
+    made, run = extra("web", "council.web.serving").start(app, given.host, given.port)
     return Said(data=made, then=run)
 
 
@@ -61,7 +61,7 @@ def mcp(app: App, given: Given) -> Said:
         agent = checked_name(service.who(app, given.as_), "agent id")
     if given.port is not None and not given.http:
         raise Usage("usage", "--port needs --http", "council mcp --http --port N")
-    transports = _extra("mcp", "council.mcp.transports")
+    transports = extra("mcp", "council.mcp.transports")
     if given.http:
         transports.over_http(app, agent, transports.PORT if given.port is None else given.port)
     else:

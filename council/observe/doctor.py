@@ -31,7 +31,9 @@ def doctor(app: App, repair: bool = False, probe: bool = False) -> dict[str, Any
     `repair` first fixes what needs no decision; `probe` starts each agent once, which may cost.
     """
     findings = list(_repairs(app)) if repair else []
-    findings += [*_settings(app), *_agents(app, probe), *_clock(app), *_files(app)]
+    findings += [*_settings(app), *_agents(app, probe)]
+    clocks = [_finding("clock.runs", ok=True, **one) for one in app.clocks()]
+    findings += [*(clocks or [_finding("clock.none", ok=True)]), *_files(app)]
     for one in status.status(app)["problems"]:
         if one["code"] != "settings":
             found = {"found": one["what"], "fix": one["fix"]}
@@ -116,11 +118,6 @@ def _probed(app: App, agent: AgentSettings) -> tuple[str, str]:
     done = run_agent(agent, PROBE, place)
     failure = f"failed ({done.code}): {cut(done.words, 200)}"
     return done.code, failure if done.code else f"replied: {cut(done.text, 50)}"
-
-
-def _clock(app: App) -> Iterator[Finding]:
-    runs = [_finding("clock.runs", ok=True, **one) for one in app.clocks()]
-    yield from runs or [_finding("clock.none", ok=True)]
 
 
 def _files(app: App) -> Iterator[Finding]:

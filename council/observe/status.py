@@ -26,6 +26,7 @@ OVERDUE = timedelta(minutes=10)  # a heartbeat every 5 minutes would have acted 
 STARTING = timedelta(seconds=5)  # who answers last starts the next ones at once
 AHEAD = timedelta(minutes=5)
 Problem = dict[str, str]
+_FINE = ("", "ended")  # codes of runs that did not fail, but for a person
 
 
 def problem(where: str, key: str, /, **values: Any) -> Problem:
@@ -115,19 +116,14 @@ def _failed(state: model.State) -> list[Run]:
     """Return the last run of each participant without an answer in this round, if it failed."""
     last = {run.agent: run for run in state.runs.by_id.values() if run.tour == state.tour}
     done = {ident for ident, one in state.participants.items() if one.status in model.ANSWERED}
-    return [run for run in last.values() if _has_failed(run) and run.agent not in done]
-
-
-def _has_failed(run: Run) -> bool:
-    """Return whether a run failed by itself: nobody ended it."""
-    return run.outcome == "failed" and run.code != "ended"
+    return [run for run in last.values() if run.code not in _FINE and run.agent not in done]
 
 
 def failed(app: App, kind: KindRow, state: Any) -> list[Run]:
     """Return runs of another document that failed, if they are tried again or never can be."""
     last = {run.agent: run for run in state.runs.by_id.values()}
     again = {one.agent for one in kind.module.work(state, app.now + RETRIES)}
-    wrong = filter(_has_failed, last.values())
+    wrong = [run for run in last.values() if run.code not in _FINE]
     return [run for run in wrong if run.agent in again or run.code in FINAL]
 
 

@@ -42,14 +42,12 @@ def found(app: App) -> dict[str, tuple[str, str]]:
 
 def look(app: App) -> list[str]:
     """Take in new accounts of the other program's file; return what contradicts ours."""
-    rows = found(app)
-    return _take(app, rows) if rows else []
+    return _take(app, found(app))
 
 
 def scan(app: App, path: str) -> list[str]:
     """Take in the identities of a file that are not there yet; return what contradicts ours."""
-    rows = _read(path)
-    return _take(app, rows) if rows else []
+    return _take(app, _read(path))
 
 
 def _read(path: str) -> dict[str, tuple[str, str]]:
@@ -71,6 +69,8 @@ def _read(path: str) -> dict[str, tuple[str, str]]:
 
 def _take(app: App, rows: dict[str, Any], replace: bool = False) -> list[str]:
     faults: list[str] = []
+    if not rows:
+        return faults
 
     def decide(state: Any) -> list[dict[str, Any]]:
         made = []

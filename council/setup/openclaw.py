@@ -40,7 +40,10 @@ def install(app: App) -> dict[str, Any]:
     env = app.world
     found = {str(one.get("id")): one for one in _json(env, "agents", "list")}
     steps = _add_agents(app, {key: one for key, one in found.items() if is_name(key)})
-    steps += _add_skill(app, env) + _add_plugin(app, env) + _add_clock(app, env)
+    if not os.path.lexists(f"{_state(env)}/skills/council"):
+        _called(env, "skills", "install", f"{app.root}/skills/council", "--global")
+        steps.append("skill: council, for all agents")
+    steps += _add_plugin(app, env) + _add_clock(app, env)
     left = [f"agent {key}: no legal id here" for key in found if not is_name(key)]
     return {**_told(env, "added", steps), "left": left}
 
@@ -82,13 +85,6 @@ def _add_agents(app: App, found: dict[str, dict[str, Any]]) -> list[str]:
         own: dict[str, Any] = {key: one.get(f"identity{key.title()}") for key in ("name", "emoji")}
         agents.add(app, ident, driver="openclaw", **({} if app.soul(ident) else own))
     return [f"agent: {ident}" for ident in fresh]
-
-
-def _add_skill(app: App, env: Mapping[str, str]) -> list[str]:
-    if os.path.lexists(f"{_state(env)}/skills/council"):
-        return []
-    _called(env, "skills", "install", f"{app.root}/skills/council", "--global")
-    return ["skill: council, for all agents"]
 
 
 def _add_plugin(app: App, env: Mapping[str, str]) -> list[str]:

@@ -28,7 +28,7 @@ from council.kernel import codec, files
 from council.kernel.document import Document
 from council.kernel.errors import Refusal
 from council.kernel.journal import Journal
-from council.observe import events
+from council.observe import named
 from council.runs.kinds import KindRow
 from council.web import debates
 from council.web.operations import PREFIX, Line, Name, opened
@@ -120,7 +120,7 @@ class Stream:
     # --- the thread
 
     def _watch(self) -> None:
-        for _ in events.changes(f"{self._opened().root}/memory/shared"):
+        for _ in named.changes(f"{self._opened().root}/memory/shared"):
             if self._loop.is_closed():
                 return
             if self._readers or not self._looked.is_set():
@@ -157,14 +157,14 @@ class Stream:
                     continue
                 if old:
                     document.read()  # takes in what a person typed on the page
-                rows = list(events.revisions(kind, document))
+                rows = list(named.revisions(kind, document))
                 name = name or document.peek().name
             except Refusal:
                 continue  # damaged, or gone: `status` names the fault
             ident, rev = rows[-1]["conversationId"], rows[-1]["rev"]
             seen[document.folder] = (kind, name, ident, rev, stamp)
             for row in rows if not is_first else ():
-                for event in events.of(row) if row["rev"] > known.get(ident, 0) else ():
+                for event in named.of(row) if row["rev"] > known.get(ident, 0) else ():
                     key = "".join(event["eventId"].split())  # an adopted page may name any id
                     data = _block({"schemaVersion": 1, "name": name, **event}, id=key)
                     made.append(_Item(key, row["at"], (name, ident), data))

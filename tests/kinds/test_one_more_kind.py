@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from council.app import App
 from council.kernel import files, times
 from council.kernel.record import Any, Record
-from council.observe import events, explain, forget, status
+from council.observe import explain, forget, named, status
 from council.runs import heartbeat, supervisor, work
 from council.runs.kinds import KindRow
 from council.setup import init
@@ -117,7 +117,7 @@ def test_it_is_advanced_run_explained_listed_logged_and_forgotten(tmp_path):
             break
         time.sleep(0.01)
     assert row.document(app, "milk").peek().said == "Fetch milk: done"
-    told = [line for one in events.log(app, "milk") for line in one["lines"]]
+    told = [line for one in named.log(app, "milk") for line in one["lines"]]
     assert told[0] == "errand.wished: ada"
     assert told[-1] == "errand.ended: ada"
     late = {**wish, "until": times.text(NOW - timedelta(hours=1))}

@@ -11,7 +11,7 @@ from council.cli import printing
 from council.councils import decisions
 from council.councils.model import Heard
 from council.kernel.errors import Conflict, NotFound
-from council.observe import board, doctor, events, explain, forget, status
+from council.observe import board, doctor, explain, forget, named, status
 from council.runs import work
 
 
@@ -163,7 +163,7 @@ def test_reading_writes_nothing(ws):
     explain.explain(ws.app, "k")
     doctor.doctor(ws.app)
     doctor.check(ws.app, "k")
-    list(events.log(ws.app, "k"))
+    list(named.log(ws.app, "k"))
     assert files() == before
 
 
@@ -177,7 +177,7 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
     ]
     assert [(one["attempt"], one["code"]) for one in made["tried"]] == [(1, "quota")]
     assert made["next"][0] == "when all have answered: CHALLENGE"
-    for ask in (explain.explain, lambda app, name: list(events.log(app, name))):
+    for ask in (explain.explain, lambda app, name: list(named.log(app, name))):
         for which, says in (("quux", "quux"), ("ada", "ada is an agent")):
             with pytest.raises(NotFound, match=says):
                 ask(ws.app, which)
@@ -240,15 +240,15 @@ def test_check_tells_of_an_answer_that_does_not_count_yet(ws):
 
 def test_the_log_hides_what_is_sealed_until_the_round_is_over(ws):
     respond(ws, "bob", "Sealed words.")
-    rows = list(events.log(ws.app, "k"))
+    rows = list(named.log(ws.app, "k"))
     assert [row["rev"] for row in rows] == [1, 2]
-    assert "Sealed words" not in str(rows) and "Sealed words" not in str(list(events.lines(ws.app)))
+    assert "Sealed words" not in str(rows) and "Sealed words" not in str(list(named.lines(ws.app)))
     respond(ws, "ada", "Yes.")
     respond(ws, "eve", "No.")
-    rows = list(events.log(ws.app, "k"))
+    rows = list(named.log(ws.app, "k"))
     assert "Sealed words" in str(rows)
     assert (rows[-1]["phase"], rows[-1]["tour"]) == ("CHALLENGE", 2)
-    every = list(events.lines(ws.app, "k"))
+    every = list(named.lines(ws.app, "k"))
     assert len({one["eventId"] for one in every}) == len(every)
     assert all(one["traceId"] and one["agentId"] and one["at"] for one in every)
     assert "answered: bob, RESPONDED" in [line for row in rows for line in row["lines"]]
