@@ -148,6 +148,9 @@ CONTRIBUTIONS = [
     ("I would never say STATUS: AGREED.", "", []),
 ]
 LIMITED = [
+    *["agree — what I asked for is not in it", "agree — the answer to the objection about it lacks"],
+    *["agree — my condition is met, but late", "agree — remplit ma condition, pas la vôtre."],
+    *["agree — your remark that it is too high is not right", "agree — the fee is too high"],
     "agree — with two conditions",
     "agree — under certain conditions",
     "agree — one reservation: the price",
@@ -202,6 +205,9 @@ LIMITED = [
     "agree, save the fee",
 ]
 PLAIN = [
+    ("agree", "agree — This is what I asked for, and a reference to it cannot explain it."),
+    ("agree", "agree — Her statement that the sum ends one unit too high is confirmed."),
+    ("agree", "agree — Il a répondu pas à pas à la question que je posais."),
     ("agree", "agree — the tools are what is insured"),
     ("agree", "agree"),
     ("agree", "Agree. The argument about cost is compelling."),
