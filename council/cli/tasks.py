@@ -10,7 +10,7 @@ from council.cli.printing import Said, say
 from council.cli.values import Given, content, pairs, text_of
 from council.kernel import codec, times
 from council.kernel.errors import Usage
-from council.tasks.wire import building, conversion, signing, tables
+from council.tasks.wire import building, conversion, tables
 from council.tasks.wire.parsing import parse
 
 TIMED_OUT = 7
@@ -86,8 +86,8 @@ def msg_sign(app: App, given: Given) -> Said:
     if not (key := app.env.get(name, "")):
         raise Usage("no-key", f"no key in {name}", "put the shared key there, or use --key-env")
     if given.verify:
-        reason, used = signing.verify(text, key, ())
+        reason, used = building.verify(text, key, ())
         return Said(data={"valid": bool(used), "reason": reason}, text=reason, code=3 * (not used))
     sid = re.fullmatch(r"S\d+", str(parse(text, "V5").fields.get("ctx")))
-    message = signing.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
+    message = building.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
     return Said(data={"text": message}, text=message)

@@ -12,7 +12,7 @@ from council.tasks import course, decisions, joining, prompts
 from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
 from council.tasks.row import CONTEXTS
-from council.tasks.wire import data, signing, tables
+from council.tasks.wire import building, data, tables
 from council.tasks.wire.conversion import line_of, message_of
 from council.tasks.wire.model import Message
 
@@ -232,7 +232,7 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
         if state.rules.auth_key_env:
             auths = [message_of(one).pairs.get("auth", "") for one in state.lines.values()]
             pairs = [one.rpartition(":")[0].upper() for one in auths]
-            reason = signing.verify(line, key, pairs)[0]
+            reason = building.verify(line, key, pairs)[0]
             _judge("E90" * (reason != "valid"), f": auth is {reason}")
         _judge(course.judge(message, state))
         _check_sender(app, state, message, agent)

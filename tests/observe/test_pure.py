@@ -6,7 +6,7 @@ import pytest
 
 from council.councils import evolution, rules
 from council.councils.model import Participant
-from council.observe import doctor, forget, hooks, status
+from council.observe import copies, forget, hooks
 
 PAGE = "council-active-conversation.md"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.kernel.errors import Invalid, Refusal, Usage
-from council.tasks.wire import building, signing, tables
+from council.tasks.wire import building, tables
 from council.tasks.wire.conversion import convert, line_of, message_of
 from council.tasks.wire.model import Message
 from council.tasks.wire.parsing import parse
@@ -137,15 +137,15 @@ def test_strict_turns_warnings_into_faults() -> None:
 
 
 def test_a_signature_holds_once_and_for_these_words() -> None:
-    signed = signing.sign("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=x", "key", "S1", "00aF")
-    assert signing.verify(signed, "key", ()) == ("valid", "S1:00AF")
-    assert signing.verify(signed, "key", ("S1:00AF",)) == ("replayed", "")
-    assert signing.verify(signed, "other", ()) == ("forged", "")
-    assert signing.verify(signed.replace("B500", "B900"), "key", ()) == ("forged", "")
-    assert signing.verify(signed[:-1], "key", ()) == ("malformed", "")
-    assert signing.verify("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|x", "key", ()) == ("missing", "")
+    signed = building.sign("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=x", "key", "S1", "00aF")
+    assert building.verify(signed, "key", ()) == ("valid", "S1:00AF")
+    assert building.verify(signed, "key", ("S1:00AF",)) == ("replayed", "")
+    assert building.verify(signed, "other", ()) == ("forged", "")
+    assert building.verify(signed.replace("B500", "B900"), "key", ()) == ("forged", "")
+    assert building.verify(signed[:-1], "key", ()) == ("malformed", "")
+    assert building.verify("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|x", "key", ()) == ("missing", "")
     with pytest.raises(Usage):
-        signing.sign(signed, "key", "S1", "0001")
+        building.sign(signed, "key", "S1", "0001")
 
 
 @pytest.mark.parametrize("lang", ["en", "fr"])

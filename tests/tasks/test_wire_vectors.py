@@ -13,7 +13,7 @@ from council.kernel.errors import Refused
 from council.tasks import course
 from council.tasks.model import Context, Hop, Task
 from council.tasks.row import protocol_line
-from council.tasks.wire import data, signing, tables
+from council.tasks.wire import building, data, tables
 from council.tasks.wire.conversion import convert, line_of, message_of
 from council.tasks.wire.model import Message
 from council.tasks.wire.parsing import parse
@@ -120,7 +120,7 @@ def test_a_sequence(row: dict[str, Any]) -> None:
         message = message_of(line)
         code = course.judge(message, state)
         if given.get("require_auth"):
-            reason, pair = signing.verify(line, given["key"], used)
+            reason, pair = building.verify(line, given["key"], used)
             used.add(pair)
             code = code or ("" if reason == "valid" else "E90")
         if not code:
