@@ -32,6 +32,9 @@ def explain(app: App, which: str = "") -> Made:
         state = kind.document(app, which).read()
         made, wrong = kind.explained(app, which, state), status.failed(app, kind, state)
         way = [*made["hindrances"], *status.failures(app, which, wrong)]
+        owing, registry = kind.status(app, which, state)["waiting"], starting.registry_of(app)
+        told = (status.hindrance(app, registry, one, which) for one in owing)
+        way += filter(None, told)
         return {**made, "hindrances": way, "tried": [one.to_json() for one in wrong]}
     from council.archive import minutes  # late: not for what is open
     from council.tasks.wire import tables  # late: as above

@@ -152,7 +152,7 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
             yield problem(name, "ceiling", code=f"max_{key}", used=used, most=most)
     is_late, ways = times.later(state.updated_at or now, STARTING) < now, list[Problem]()
     for agent in [work.agent for work in rules.work(state, app.now)]:
-        way = _hindrance(app, registry, agent, name)
+        way = hindrance(app, registry, agent, name)
         if way == {} and is_late:
             way = problem(name, "not-started", agent=agent)
         ways += [way] if way and way not in ways else []
@@ -181,7 +181,7 @@ def by_hand(app: App, state: model.State, ident: str) -> bool:
     return (one is not None and one.person) or settings_of(app, ident).driver == "manual"
 
 
-def _hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
+def hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
     """Return why no run of an agent may be started, {} where one may, None: it answers by hand."""
     agent, most = settings_of(app, ident), app.settings.max_runs
     if agent.driver == "manual":

@@ -50,6 +50,12 @@ def test_rooms_say_who_is_no_agent_and_what_differs(workspace: Make) -> None:
     assert "ann's turn (the first word)" in w.run("explain", "den").stdout
     w.run("turn", "end", "den", "--as", "ann", "--run-id", "R1", "--text", "It is not there.")
     assert "ann's text to arrive\n    until " in w.run("explain", "den").stdout
+    w.program("ben", "echo Tea.")
+    w.run("pause", "--all")
+    w.run("channel", "create", "chat", "bar", "--participants", "ben,zoe")
+    w.run("channel", "post", "bar", "Tea?", "--as", "zoe")
+    assert "! all agents are paused" in w.run("explain", "bar").stdout
+    w.run("resume", "--all")
     (w.root / "g.md").write_text("## Topic\na\n## Goals\nb\n## Completion criteria\nc\n")
     tea = ["channel", "create", "discussion", "tea", "--as", "ann", "--participants", "ann,ben"]
     tea += ["--guide", "g.md"]
