@@ -32,7 +32,7 @@ def traces(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any
     source = {"attributes": _attributes({"service.name": "council"})}
     for document in found:
         state = document.peek()
-        if state.updated_at >= since:
+        if state.conversation_id and state.updated_at >= since:  # contexts are closed there, too
             made = [{"scope": _SCOPE, "spans": spans(state, _runs(document))}]
             yield {"resourceSpans": [{"resource": source, "scopeSpans": made}]}
 

@@ -56,7 +56,7 @@ def evolve(state: Context, event: Event) -> None:
 def _of_context(state: Context, kind: str, event: Event) -> None:
     if kind == "opened":
         state.name, state.lang, state.created_at = event["name"], event["lang"], event["at"]
-        state.rules = m.Rules.from_json(event["rules"])
+        state.rules, state.carrier = m.Rules.from_json(event["rules"]), event.get("carrier", {})
     elif kind == "known":
         rows = event["workers"].items()
         state.workers = {ident: Worker.from_json(row) for ident, row in rows}

@@ -123,6 +123,7 @@ class Context(Record):
     hops: dict[str, Hop] = {}
     warnings: list[str] = []
     answer: str = ""
+    carrier: dict[str, str] = {}  # the trace in which it was opened (`runs/tracing.py`)
     runs: Runs = Runs()
 
     def open_hops(self, task: str = "") -> list[Hop]:

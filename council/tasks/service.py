@@ -7,7 +7,7 @@ import time
 from council.kernel import files, ids, times
 from council.kernel.errors import Conflict, NotFound, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any, camel
-from council.runs import heartbeat, starting
+from council.runs import heartbeat, starting, tracing
 from council.tasks import course, decisions, joining, prompts
 from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
@@ -103,7 +103,8 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
         if bool(state.name) is not bool(ctx):
             raise Conflict("taken", f"{name} was opened or closed just now", "try again")
         if not ctx:
-            facts = {"name": name, "lang": app.settings.language or "en"}
+            facts: Result = {"name": name, "lang": app.settings.language or "en"}
+            facts |= {"carrier": one} if (one := tracing.carried(app.env)) else {}
             play.add("context.opened", **facts, rules=rules_of(app).to_json())
         play.take(_news(app, play.state))
         act(play)

@@ -188,6 +188,15 @@ def test_a_failed_request_has_the_exit_code_of_its_error(
     hire(office, "ada", "plan", line("E", "desc=odd").replace("|-|0|S1", f"|{code}|0|S1"))
     done = office.run(*ASK, "Plan it")
     assert (done.returncode, "No result" in done.stdout) == (left, True), done.stderr
+    assert office.run("log", "--format", "otlp").returncode == 0  # of conversations alone
+
+
+def test_a_request_belongs_to_the_trace_of_who_makes_it(office: Workspace) -> None:
+    office.program("ada", "echo $TRACEPARENT > trace; echo Done.")
+    office.json("agent", "join", "ada", "--caps", "plan")
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    office.run(*ASK, "Plan it", TRACEPARENT=f"00-{trace}-00f067aa0ba902b7-01")
+    assert (office.root / "trace").read_text().split("-")[1] == trace
 
 
 def test_hooks_and_the_board_know_requests_and_rooms(office: Workspace) -> None:
