@@ -29,6 +29,7 @@ class _Conversations(KindRow):
     name = "conversation"
     place_in_report = "conversations"
     module = kind
+    by_command = True
 
     def names(self, app: App) -> list[str]:
         return app.conversations()

@@ -26,7 +26,7 @@ class KindRow:
 
     `place_in_report` is the key of the heartbeat's report that lists its documents, which lie in
     `folder` below `.council`; `module` has the eight functions of the kind. `hooks` are the user's
-    hooks by the type of event that fires them.
+    hooks by the type of event that fires them. `by_command`: `council respond` hands in an answer.
     """
 
     name: str
@@ -34,6 +34,7 @@ class KindRow:
     folder: str = ""
     module: Any
     hooks: dict[str, str] = {"run.failed": "failed"}
+    by_command = False
 
     def names(self, app: App) -> list[str]:
         """Return the names of the open documents."""

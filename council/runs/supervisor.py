@@ -92,6 +92,7 @@ class Supervisor:
         state = document.peek()
         run = state.runs.by_id[self.place.run]
         agent = app.settings.agent(run.agent, app.soul(run.agent))
+        agent.answer = agent.answer if row.by_command else "stdout"  # as the prompt asks for it
         folder = f"{app.state_folder}/runs/{run.id}"
         place = RunPlace(root=app.root, id=run.id, agent=run.agent, folder=folder, environ=app.env)
         place.variables, place.max_bytes = row.variables(state, run), app.settings.max_text_bytes

@@ -22,8 +22,13 @@ def test_a_call_has_the_time_that_its_limit_says(workspace: Make) -> None:
     assert w.json("show", brief.stem)["goal"] == "Look."
     route = w.json("route", "explain", "peer=x", "channel=y, mode=z")
     assert route["facts"] == {"peer": ["x"], "channel": ["y"], "mode": ["z"]}
-    w.program("ben", "echo '<think>Why me?</think>'; echo Red.")
+    (w.root / "ben.sh").write_text("#!/bin/sh\necho '<think>Why me?</think>'; echo Red.\n")
     assert w.run("agent", "call", "Which?", "--to", "ben").stdout == "Red.\n"
+    settings = w.root / "council.toml"  # who answers councils by command prints what it is asked
+    settings.write_text(
+        settings.read_text().replace("[agents.ben]", '[agents.ben]\nanswer = "tool"')
+    )
+    assert w.run("agent", "call", "Which one?", "--to", "ben").stdout == "Red.\n"
 
 
 def test_what_is_forgotten_is_nowhere(workspace: Make) -> None:

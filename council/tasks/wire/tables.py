@@ -145,7 +145,8 @@ def mapped(code: str, source: str, target: str) -> tuple[str, bool]:
 def explain(which: str, lang: str) -> dict[str, Any] | None:
     """Return what `council explain` says of a code, version, type or warning, None of others."""
     sentences, lang = list[str](), lang or "en"
-    if which[:1] == "E" and which[1:].isdecimal():
+    if which[:1] in ("E", "e") and which[1:].isdecimal():
+        which = which.upper()
         for version in VERSIONS[1:]:
             meaning, kind = (
                 meanings(version, lang).get(which),
