@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from council.runs.starting import Started
 
 SUMMARIES = "memory/shared/discussion-summary"
+_FRAME, _HEAD = 4000, 120  # characters of a prompt around the messages, and around each of them
 
 
 def view(state: Room) -> dict[str, Any]:
@@ -107,13 +108,21 @@ class _Rooms(KindRow):
         own = [at for at, m in enumerate(said) if m.agent_id == one.agent]
         if own and one.task == "turn":  # what was said since, and before that a little
             said = said[max(0, min(own[-1], len(said) - 6)) :]
-        told = [{**vars(m), "asks": f", to @{m.asks}" if m.asks else ""} for m in said]
+        known = app.settings.agent(one.agent)
+        limit = min(known.context_limit or app.settings.context_limit, app.settings.context_limit)
+        newest, left = list[Any](), max(1000, limit - _FRAME)
+        for m in reversed(said):
+            if left <= 0:
+                break
+            text = m.content if len(m.content) <= left else f"{m.content[:left]}…"
+            asks, left = f", to @{m.asks}" if m.asks else "", left - len(m.content) - _HEAD
+            newest.insert(0, {**vars(m), "asks": asks, "content": text})
         values = {
-            **{"agent": one.agent, "room": state.name, "cycle": state.cycle, "said": told},
+            **{"agent": one.agent, "room": state.name, "cycle": state.cycle, "said": newest},
             "members": ", ".join(f"@{name}" for name in state.members if name != MODERATOR),
             "order": ", ".join(f"@{name}" for name in state.speakers),
             **{"task": one.ident(state.channel_id), one.task: True, "by_hand": by_hand},
-            f"manual_{one.task}": by_hand,
+            **{f"manual_{one.task}": by_hand, "left_out": left < -_HEAD or len(newest) < len(said)},
         }
         return app.told(f"prompts/{state.lang}/room.md", one.agent, state, values)
 

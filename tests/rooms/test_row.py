@@ -58,7 +58,13 @@ def test_a_prompt_shows_what_was_said_since_and_a_little_before(app: App) -> Non
     text = told(app)
     assert "Word 16." in text
     assert "Word 15." not in text
-    assert "The newest." in text
+    assert "The newest." in text and "left out" not in text
+    app.settings.context_limit = 7000  # as much as fits, the newest first
+    for long, seen in ((1500, True), (1500, False)):
+        service.post(app, "den", "Long. " * (long // 6), "zoe")
+        text = told(app)
+        assert ("The newest." in text, "left out" in text) == (seen, not seen)
+        assert len(text) < 7000
 
 
 @pytest.mark.parametrize(
