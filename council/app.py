@@ -129,14 +129,21 @@ class App:
         return next((row for row in self.kinds[1:] if row.knows(self, which)), None)
 
     def check_run(self, agent: str) -> None:
-        """Refuse, inside a run, whoever speaks for another than the run's agent."""
+        """Refuse, inside a run, whoever speaks for another; outside of one, mere claims if strict."""
+        if not self.env.get("COUNCIL_TOKEN"):
+            from council.agents import souls  # late: as above
+
+            is_strict = self.settings.trust == "strict"
+            if is_strict and agent in souls.agents(self.root, self.settings):
+                hint = 'do it there, or set trust = "open" in council.toml'
+                raise Refused("not-verified", f"{agent} has to act from its own run", hint)
+            return
         mine, name = ids.digest(self.env.get("COUNCIL_TOKEN", "")), self.env.get("COUNCIL_NAME", "")
-        for row in self.kinds if self.env.get("COUNCIL_TOKEN") else ():
+        for row in self.kinds:
             runs = row.document(self, name).peek().runs.by_id if name in row.names(self) else {}
             if any(run.token == mine and run.agent == agent for run in runs.values()):
                 return
-        if self.env.get("COUNCIL_TOKEN"):
-            raise Refused("not-you", f"this run does not speak for {agent}", "leave out --as")
+        raise Refused("not-you", f"this run does not speak for {agent}", "leave out --as")
 
     def news(self, agent: str, until: str = "") -> str:
         """Return what others left for an agent; what is from up to an instant it has seen now."""

@@ -62,8 +62,8 @@ def author(app: App, state: Room, by: str) -> tuple[str, str | None, str]:
         agent = one.agent_id
     if not app.env.get("COUNCIL_TOKEN"):
         if agent and app.settings.trust == "strict":
-            hint = 'post from its own run, or set trust = "open" in council.toml'
-            raise Refused("not-verified", f"{agent} has to speak from its own run", hint)
+            hint = 'do it there, or set trust = "open" in council.toml'
+            raise Refused("not-verified", f"{agent} has to act from its own run", hint)
         return ident, agent, "claimed"
     app.check_run(agent or ident)
     return ident, agent, "verified"

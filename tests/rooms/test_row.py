@@ -154,6 +154,9 @@ def test_a_run_speaks_for_its_agent_alone(app: App) -> None:
     app.settings.trust = "strict"
     with pytest.raises(Refusal, match="own run"):
         service.post(app, "den", "I am Henry.", "henry")
+    with pytest.raises(Refusal, match="own run"):
+        delegation.message(app, "I am Henry.", "henry", "sage")
+    assert delegation.message(app, "I am Zoe.", "zoe", "sage")["status"] == "stored"
     assert service.post(app, "den", "I am Zoe.", "zoe")["outcome"] == "posted"
 
 
