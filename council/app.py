@@ -129,7 +129,7 @@ class App:
         return next((row for row in self.kinds[1:] if row.knows(self, which)), None)
 
     def check_run(self, agent: str) -> None:
-        """Refuse, inside a run, whoever speaks for another; outside of one, mere claims if strict."""
+        """Refuse, inside a run, whoever speaks for another; outside, claims if trust is strict."""
         if not self.env.get("COUNCIL_TOKEN"):
             from council.agents import souls  # late: as above
 
