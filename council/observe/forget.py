@@ -42,7 +42,7 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()
         return {**made, "remove": sorted(one for one in logs if _newest(f"{root}/{one}") < before)}
-    if kind := app.other(which):
+    if not app.is_open(which) and (kind := app.other(which)):
         of = kind.document(app, which)
         paths = [os.path.relpath(one, root) for one in (of.folder, of.page) if one]
         state = of.peek()

@@ -55,13 +55,11 @@ def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict
 def log(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
     """Yield the revisions of a conversation, open or closed, or of another document, from a day on.
 
-    What is sealed now is left out of the events.
+    What is sealed now is left out of the events. An open conversation is meant before any other.
     """
-    kind = app.other(which)
+    kind = None if app.is_open(which) else app.other(which)
     document = kind.document(app, which) if kind else service.document(app, which)
-    for row in revisions(kind or app.kinds[0], document):
-        if row["at"] >= since:
-            yield row
+    return (row for row in revisions(kind or app.kinds[0], document) if row["at"] >= since)
 
 
 def revisions(kind: KindRow, document: Document[Any]) -> Iterator[dict[str, Any]]:
@@ -87,10 +85,12 @@ def revisions(kind: KindRow, document: Document[Any]) -> Iterator[dict[str, Any]
 
 def lines(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
     """Yield each event as a program reads it, of one document or of all open ones."""
-    every = [*app.conversations(), *(name for _, name in app.others())]
-    for one in [which] if which else every:
+    for one in [which] if which else app.conversations():
         for row in log(app, one, since):
             yield from of(row)
+    for kind, name in () if which else app.others():
+        for row in revisions(kind, kind.document(app, name)):
+            yield from of(row) if row["at"] >= since else ()
 
 
 def of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -115,8 +115,9 @@ def _typed(base: Room, now: Room, text: str, at: datetime) -> list[Event]:
 
 
 def speaker(state: Room, name: str) -> tuple[str, str | None]:
-    """Return author and agent that a name means, however it is written."""
+    """Return author and agent that a name means, however it is written; never the moderator."""
     name = " ".join(name.strip(" *_@").split()).casefold()
+    name = texts(state.lang)["person"] if name == model.MODERATOR else name
     for ident, one in state.members.items():
         if name in (ident, one.name.casefold()):
             return ident, one.agent_id

@@ -56,6 +56,8 @@ def member(app: App, word: str) -> tuple[str, Member]:
 
 def author(app: App, state: Room, by: str) -> tuple[str, str | None, str]:
     """Return author, agent and origin of what is said as `by`; a run speaks for its agent alone."""
+    if by.strip(" *_@").casefold() == MODERATOR:
+        raise Refused("moderator", "nobody speaks for the moderator", "say --as ID")
     ident, agent = page.speaker(state, by)
     if ident not in state.members:
         ident, one = member(app, by)

@@ -51,7 +51,8 @@ def create(
         about.by_agent = one.agent_id is not None
     facts: dict[str, Any] = {"name": ident, "mode": mode, "created_at": at, "discussion": about}
     facts |= {"channel_id": f"{ident}-{os.urandom(4).hex()}", "lang": app.settings.language or "en"}
-    facts["members"] = {m.MODERATOR: Member(), **dict(member(app, word) for word in people)}
+    others = [word for word in people if word.strip().casefold() != m.MODERATOR]
+    facts["members"] = {m.MODERATOR: Member(), **dict(member(app, word) for word in others)}
     rules = {**app.settings.channels.to_json(), "backoff": app.settings.retry_backoff}
     room = Room(**facts, rules=m.Rules.from_json(rules))
     made = change(app, ident, lambda state: decisions.create(state, room), by, create=True)

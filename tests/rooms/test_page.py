@@ -41,6 +41,7 @@ def test_the_form() -> None:
     [
         ("Anna: I like the red one.", "anna", None, "I like the red one."),
         ("X: Mine.", "x", None, "Mine."),
+        ("Moderator: Closed.", None, None, "Closed."),
         ("a: Said by hand.", "a", "a", "Said by hand."),
         ("Just words, without a name", None, None, "Just words, without a name"),
         ("Anna:\nTwo\n\nparagraphs.", "anna", None, "Two\n\nparagraphs."),

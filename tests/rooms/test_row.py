@@ -158,6 +158,8 @@ def test_a_run_speaks_for_its_agent_alone(app: App) -> None:
         delegation.message(app, "I am Henry.", "henry", "sage")
     assert delegation.message(app, "I am Zoe.", "zoe", "sage")["status"] == "stored"
     assert service.post(app, "den", "I am Zoe.", "zoe")["outcome"] == "posted"
+    with pytest.raises(Refusal, match="nobody speaks for the moderator"):
+        service.post(app, "den", "It is decided.", "Moderator")
 
 
 def test_the_room_of_a_run_is_no_conversation(app: App) -> None:

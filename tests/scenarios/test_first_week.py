@@ -61,6 +61,9 @@ def test_rooms_say_who_is_no_agent_and_what_differs(workspace: Make) -> None:
     w.run("channel", "post", "bar", "Tea?", "--as", "zoe")
     assert "! all agents are paused" in w.run("explain", "bar").stdout
     w.run("resume", "--all")
+    w.run("convene", "Milk?", "--name", "bar", "--people", "ann,ben")  # meant before the room
+    assert "opened" in w.run("log", "bar").stdout
+    assert w.run("forget", "bar", "--yes").returncode == 4
     (w.root / "g.md").write_text("## Topic\na\n## Goals\nb\n## Completion criteria\nc\n")
     tea = ["channel", "create", "discussion", "tea", "--as", "ann", "--participants", "ann,ben"]
     tea += ["--guide", "g.md"]
