@@ -3,7 +3,7 @@
 # its output in a pipe, as by whoever starts agent programs.
 #
 # Guess: in a pipe comes what the model wrote, as Markdown. Only a terminal gets it drawn.
-# Seen: it is drawn for a terminal of 80 columns here, too. Line 1 is the program's name; code marks,
+# Seen: it is drawn for a terminal of 80 columns here, too. Line 1 names the program; code marks,
 # fences and what stands in angle brackets are gone; long lines are cut, so JSON has a line break
 # within a text and is no JSON any more. `--no-stream` changes nothing, and no option does.
 # A large COLUMNS saves the lines, nothing else.
@@ -18,7 +18,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 why = "Two of us wait each morning for the only kettle, and the budget is large enough."
-prose = Agent(TestModel(custom_output_text="Change `wait` to List<String>:\n\n```diff\n+two\n```\n"))
+prose = Agent(TestModel(custom_output_text="Make `x` a List<String>:\n\n```diff\n+two\n```\n"))
 data = Agent(TestModel(custom_output_text=json.dumps({"position": why, "status": "AGREED"})))
 PY
 cd "$folder"
@@ -52,6 +52,6 @@ for columns in (None, "1000"):
     lines = printed("data", **{"COLUMNS": columns} if columns else {})[1]
     seen[columns] = is_json("\n".join(lines))
     print(f"COLUMNS {columns}: {len(lines)} lines, JSON: {seen[columns]}")
-drawn = True, ["Change wait to List:", "diff", "+two", "/diff"]
+drawn = True, ["Make x a List:", "diff", "+two", "/diff"]
 sys.exit(seen != {(): drawn, ("--no-stream",): drawn, None: False, "1000": True})
 PY
