@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import tomllib
 from contextlib import suppress
 
@@ -73,10 +74,9 @@ def integrate(app: App, program: str, remove: bool = False, as_: str = "") -> di
         elif not remove and not is_linked:
             os.makedirs(os.path.dirname(skill), exist_ok=True)
             os.symlink(ours, skill)
-    outcome = "removed" if remove else "added"
     is_same = after == before and is_linked is not remove
-    made = {"program": program, "settings": path, "skill": skill}
-    return {**made, "outcome": "unchanged" if is_same else outcome}
+    outcome = "unchanged" if is_same else "removed" if remove else "added"
+    return {"program": program, "settings": path, "skill": skill, "outcome": outcome}
 
 
 def _write(path: str, data: bytes, found: Any) -> None:
@@ -103,12 +103,12 @@ def _argv(data: bytes, key: str, path: str, argv: list[str]) -> list[str]:
     Raises:
         Invalid: The settings cannot be read, or have comments (`bad-settings`).
     """
-    form, hint = ("TOML", "correct it first") if key == "-" else ("JSON", "change it by hand: ")
+    form, hint = "TOML 1.0", f"change with codex mcp: {NAME} -- {shlex.join(argv)}"  # it reads 1.1
     try:
         if key == "-":
             entry = tomllib.loads(data.decode()).get("mcp_servers", {}).get(NAME)
         else:
-            hint += codec.dumps({key: {NAME: _entry(key, argv)}})
+            form, hint = "JSON", "change by hand: " + codec.dumps({key: {NAME: _entry(key, argv)}})
             entry = codec.loads(data or "{}").get(key, {}).get(NAME)
         command = entry.get("command", "?") if entry is not None else []
         return [command, *entry.get("args", [])] if isinstance(command, str) else [*command]
