@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -82,8 +83,8 @@ class Terminal:
         self.seen = b""
 
     def until(self, words: str = "") -> str:
-        """Return all that was printed once it has some words, or once the command is over."""
-        while not words or words.encode() not in self.seen:
+        """Return all that was printed once an expression fits it, or once the command is over."""
+        while not words or not re.search(words, self.seen.decode(errors="replace")):
             assert select.select([self.end], [], [], 60)[0], self.seen.decode()
             try:
                 self.seen += os.read(self.end, 65536)
