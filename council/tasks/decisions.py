@@ -11,7 +11,6 @@ from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refused
 from council.kernel.record import Any
 from council.kernel.times import datetime
-from council.tasks import course
 from council.tasks.evolution import evolve
 from council.tasks.model import CANCELLED, DONE, FAILED, FULL, OPEN, RUNNING, Context, Event, Hop
 from council.tasks.wire import data, lines, tables
@@ -19,6 +18,9 @@ from council.tasks.wire.conversion import line_of
 from council.tasks.wire.model import Message
 
 MOST_REJECTED = 2
+MOST_QUESTIONS = 2
+_DEPTH, _DEEPEST = 3, 5  # of hand-offs, without and with `reason=`
+_ANY = Worker(agent_id="")
 _ENDS = {"S": DONE, "E": FAILED}
 _OWN = ("retry", "max", "fallback_from", "reason", "auth")  # of one attempt, not of the task
 
@@ -63,9 +65,8 @@ def request(play: Play, text: str, caps: list[str], priority: str, budget: int |
     if not order:
         what = f"no worker is there{' for ' * bool(caps)}{', '.join(caps)}"
         raise Refused("no-worker", what, "council agent join AGENT --caps CAPABILITY")
-    call = next(
-        (f"call={one};query=" for one in caps if one in state.workers[order[0]].caps), "task="
-    )
+    called = [one for one in caps if one in state.workers[order[0]].caps]
+    call = f"call={called[0]};query=" if called else "task="
     play.add("task.created", task=task, text=text, caps=caps, priority=priority)
     line = " ".join(text.split())
     is_short = len(line) <= data.MOST_CHARS - len(call)
@@ -176,7 +177,7 @@ def strange(state: Context, hop: Hop, message: Message) -> str:
     if message.kind not in "SECUXAH":
         return "E14"
     own = message.copy(task=hop.task, state=_ENDS.get(message.kind, RUNNING))
-    code = course.judge(own, state) if message.kind in "SECU" else ""
+    code = judge(own, state) if message.kind in "SECU" else ""
     return "" if code == "E18" else code
 
 
@@ -186,7 +187,7 @@ def take(play: Play, hop: Hop, message: Message, result: str) -> None:
     if kind == "X":
         _hand_on(play, hop, message)
         return
-    if kind == "C" and state.tasks[hop.task].questions >= course.MOST_QUESTIONS:
+    if kind == "C" and state.tasks[hop.task].questions >= MOST_QUESTIONS:
         fail(play, hop, "E18", "max_clarify")
         return
     own: dict[str, Any] = {"task": hop.task, "depth": hop.depth}
@@ -237,7 +238,7 @@ def _hand_on(play: Play, hop: Hop, message: Message) -> None:
     own = {"task": hop.task, "depth": max(message.depth, hop.depth + 1), "state": RUNNING}
     own |= {"budget": part, "priority": state.tasks[hop.task].priority}
     target, number = state.workers.get(message.receiver), hop.number
-    code = course.judge(message.copy(**own), state) if target else "E41"
+    code = judge(message.copy(**own), state) if target else "E41"
     if not code and most is not None and (part or 0) > most:
         code = "E17"
     if target and not code:
@@ -297,3 +298,58 @@ def cancel(state: Context, ident: str, why: str, now: datetime) -> list[Event]:
         own = {"receiver": worker, "state": CANCELLED, "data": data.fitted(why)}
         play.add("task.told", message=message.copy(**own))
     return play.events
+
+
+# What depends on more than one message
+
+
+def transition(old: str, new: str) -> str:
+    """Return what a change of a task's state is: `ok`, `same`, `duplicate` or `E15` (PR-412)."""
+    if old == new:
+        return "same" if old in "NR" else "duplicate"
+    return "ok" if old + new in ("NR", "RD", "RF", "NX", "RX") else "E15"
+
+
+def judge(message: Message, state: Context) -> str:
+    """Return the V5 code of what is wrong with a valid message, "" for nothing."""
+    workers, task, kind = state.workers, message.task, message.kind
+    ends = {end for end in (message.sender, message.receiver) if end[:1] == "W" and end != "W*"}
+    if kind not in ("J", "A") and not ends <= workers.keys():
+        return "E41"
+    if task not in ("", "T0", *state.tasks) and kind not in ("R", "D"):
+        return "E40"
+    if not all(_exists(*one, state) for one in data.references(message.data)):
+        return "E43"
+    if kind in ("R", "X"):  # another attempt: its state is that of a new hop
+        return _unfit(message, state)
+    if task in ("", "T0"):
+        return ""
+    is_question = kind == "C" and message.sender[:1] == "W"
+    if is_question and state.tasks[task].questions >= MOST_QUESTIONS:
+        return "E18"
+    who = message.receiver if message.sender[:1] == "O" else message.sender
+    hops = [hop.state for hop in state.hops.values() if (hop.task, hop.worker) == (task, who)]
+    old = [message.state if message.state == "R" else "N", *hops][-1]
+    return "E15" if message.state and transition(old, message.state) == "E15" else ""
+
+
+def _unfit(message: Message, state: Context) -> str:
+    """Return why a worker cannot take a request or a hand-off, "" where it can."""
+    capability, worker = message.pairs.get("call", ""), state.workers.get(message.receiver, _ANY)
+    limit = _DEEPEST if message.pairs.get("reason") else _DEPTH
+    if message.depth > min(limit, worker.max_depth - 1):
+        return "E16"
+    if capability and worker.caps and capability not in worker.caps:
+        return "E19"
+    if message.receiver in state.down:
+        return "E30"
+    return "E31" if worker.load >= FULL else ""
+
+
+def _exists(kind: str, name: str, state: Context) -> bool:
+    known = {
+        "CTX": state.keys,
+        "REF": state.fields,
+        "MSG": [f"M{number}" for number in state.lines],
+    }
+    return name in known[kind] or (kind == "REF" and ":" not in name)  # a stored text

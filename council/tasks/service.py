@@ -8,7 +8,7 @@ from council.kernel import files, ids, times
 from council.kernel.errors import Conflict, NotFound, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.runs import heartbeat, starting, tracing
-from council.tasks import course, decisions, joining, prompts
+from council.tasks import decisions, joining, prompts
 from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
 from council.tasks.row import CONTEXTS
@@ -235,7 +235,7 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
             pairs = [one.rpartition(":")[0].upper() for one in auths]
             reason = building.verify(line, key, pairs)[0]
             _judge("E90" * (reason != "valid"), f": auth is {reason}")
-        _judge(course.judge(message, state))
+        _judge(decisions.judge(message, state))
         _check_sender(app, state, message, agent)
         _played(play, message)
 

@@ -9,8 +9,8 @@ import pytest
 from council.app import App
 from council.councils import decisions, page
 from council.councils.model import Config, Participant
-from council.kernel.due import Hint
 from council.runs import heartbeat
+from council.runs.heartbeat import Hint
 
 AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
 NAMES = ("a", "b", "c")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from council.kernel import codec
 from council.kernel.document import Document
-from council.kernel.due import Hint
 from council.kernel.errors import Conflict, Invalid, NotFound
 from council.kernel.lock import Lock
+from council.runs.heartbeat import Hint
 from tests.kernel import toy
 
 AT = datetime(2026, 11, 28, 9, tzinfo=UTC)

@@ -185,8 +185,7 @@ def supervised(council, *options: str) -> None:
     """Run the supervisor of ada's run under strace."""
     app, claimed = council.app(), list[Place]()
     row = app.kinds[0]
-    begin = lambda _row, _name, made: claimed.extend(made)  # noqa: E731
-    starting.start(app, row, "k", council.state(), begin)
+    starting.start(app, row, "k", council.state(), lambda _row, _name, made: claimed.extend(made))
     argv, env = starting.order(app, row, "k", claimed)
     os.set_inheritable(claimed[0].descriptor, True)
     subprocess.run(

@@ -10,7 +10,7 @@ import pytest
 from council.agents.registry import Worker
 from council.kernel import times
 from council.kernel.errors import Refused
-from council.tasks import course
+from council.tasks import decisions
 from council.tasks.model import Context, Hop, Task
 from council.tasks.row import protocol_line
 from council.tasks.wire import building, data, tables
@@ -118,7 +118,7 @@ def test_a_sequence(row: dict[str, Any]) -> None:
     for line in row["raw"].split("\n"):
         assert parse(line).errors == []
         message = message_of(line)
-        code = course.judge(message, state)
+        code = decisions.judge(message, state)
         if given.get("require_auth"):
             reason, pair = building.verify(line, given["key"], used)
             used.add(pair)
@@ -134,12 +134,12 @@ def test_a_sequence(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", of("rules", "transition"))
 def test_a_transition(row: dict[str, Any]) -> None:
-    assert course.transition(row["input"]["from"], row["input"]["to"]) == row["expect"]
+    assert decisions.transition(row["input"]["from"], row["input"]["to"]) == row["expect"]
 
 
 def test_five_transitions_are_allowed() -> None:
     every = {old + new for old in "NRDFX" for new in "NRDFX"}
-    allowed = {one for one in every if course.transition(one[0], one[1]) == "ok"}
+    allowed = {one for one in every if decisions.transition(one[0], one[1]) == "ok"}
     assert allowed == {"NR", "RD", "RF", "NX", "RX"}
 
 

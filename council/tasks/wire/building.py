@@ -1,10 +1,9 @@
-"""Messages built of fields, the answer to a faulty one, and signatures.
+"""Messages built of fields, the answer to a faulty one, signatures; all strictly valid (PR-007).
 
-What is built passes the strict check (PR-007). A signature is the pair `auth=SID:NONCE:SIG` in the
-DATA of a V5 message: SIG is the first 8 hex digits of the HMAC-SHA256 of `SID:NONCE:` and the
-message without that pair and the `;` before it. A pair of SID and NONCE is used once. 16 bits of
-nonce and 32 of signature are weak: they keep honest programs apart and stop no determined attacker
-(PR-589, A-68).
+A signature is the pair `auth=SID:NONCE:SIG` in the DATA of a V5 message. SIG is the first 8 hex
+digits of the HMAC-SHA256 of `SID:NONCE:` and the message without that pair and the `;` before it. A
+pair of SID and NONCE is used once. 16 bits of nonce and 32 of signature are weak: they keep honest
+programs apart and stop no determined attacker (PR-589, A-68).
 """
 
 from __future__ import annotations

@@ -148,10 +148,8 @@ def explain(which: str, lang: str) -> dict[str, Any] | None:
     if which[:1] in ("E", "e") and which[1:].isdecimal():
         which = which.upper()
         for version in VERSIONS[1:]:
-            meaning, kind = (
-                meanings(version, lang).get(which),
-                described(f"% {version}", which, lang),
-            )
+            meaning = meanings(version, lang).get(which)
+            kind = described(f"% {version}", which, lang)
             sentences += [f"{version}: {meaning}" + f" ({kind})" * bool(kind)] if meaning else []
         if which != "E00" and which in meanings("V5"):
             sentences.append(f"V5: {described('!', which, lang)}")
