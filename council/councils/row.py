@@ -101,7 +101,6 @@ class _Conversations(KindRow):
         return state.ended_at is not None
 
     def finish(self, app: App, name: str) -> str:
-        from council.kernel.lock import Lock  # late: only at the end
         from council.runs import heartbeat  # late: as above
 
         document, path = app.conversation(name), ""
@@ -110,7 +109,7 @@ class _Conversations(KindRow):
             if not state.ended_at:
                 return ""
             heartbeat.end_runs(app, state.runs.by_id.values())
-            with Lock(f"{app.state_folder}/minutes.lock", 30):  # one file, whoever comes first
+            with files.Lock(f"{app.state_folder}/minutes.lock"):  # one file, whoever comes first
                 path = write_minutes(app, state)
             made: Event = {"type": "archived", "minutes": os.path.relpath(path, app.root)}
             made["at"], ident = times.text(app.now), state.conversation_id

@@ -19,7 +19,6 @@ from council.kernel import codec, files, shared, times
 from council.kernel.errors import Conflict, Invalid, NotFound, Unexpected
 from council.kernel.ids import digest
 from council.kernel.journal import DAMAGED, SEGMENT, Line, Moved
-from council.kernel.lock import Lock
 from council.kernel.page import decoded, revision
 from council.kernel.record import Any, Record, copied
 from council.kernel.times import UTC, datetime
@@ -170,7 +169,7 @@ class Document(Generic[S]):
         self._at = at or self._now or datetime.now(UTC)
         while True:
             try:
-                with Lock(f"{self.folder}/lock", self._patience):
+                with files.Lock(f"{self.folder}/lock", self._patience):
                     self._journal = shared.journal(self.folder, self._journal)
                     return act()
             except Moved:

@@ -22,7 +22,6 @@ from council.kernel import codec, files
 from council.kernel.errors import Away, Conflict, Invalid, Refusal
 from council.kernel.ids import digest
 from council.kernel.journal import SEGMENT, Journal, Line, Moved, line_of, row_of
-from council.kernel.lock import Lock
 from council.kernel.postgres import Server
 from council.kernel.record import Any
 
@@ -88,7 +87,7 @@ class Engine:
                 raise Conflict("engine-parted", what, f"{hint}: council engine leave")
             if not rows[bool(at) :]:
                 return
-            with Lock(f"{self.state}/engine.lock"):
+            with files.Lock(f"{self.state}/engine.lock"):
                 self._receive(rows)
 
     def _receive(self, rows: list[Any]) -> None:
@@ -122,7 +121,7 @@ class Engine:
         A journal that the database does not have is put aside: the database counts.
         """
         self.fetch()
-        with Lock(f"{self.state}/engine.lock"):
+        with files.Lock(f"{self.state}/engine.lock"):
             is_known = self._whole(place)
         self.fetch()  # it may have been closed since
         if not is_known and Journal(f"{self.state}/{place}").is_begun():
@@ -346,7 +345,7 @@ def _entered(state: str, server: Server, begins: bool) -> int:
         place = os.path.dirname(path)
         if place.startswith("conflicts/"):
             continue  # it was put aside
-        with Lock(f"{state}/{place}/lock"):  # who is at work is waited for
+        with files.Lock(f"{state}/{place}/lock"):  # who is at work is waited for
             for head, raw in Journal(f"{state}/{place}").raws():
                 heads[place] = head
                 rows.append((place, "line", head, raw))

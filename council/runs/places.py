@@ -12,7 +12,6 @@ import os
 import time
 
 from council.kernel import files, shared
-from council.kernel.lock import locks
 from council.kernel.record import Record
 
 _LENGTH = 400
@@ -52,7 +51,7 @@ def take(folder: str, most: int, run: str) -> Place | None:
         time.sleep(pause)
         for number in range(first, first + most):
             descriptor = os.open(f"{folder}/{number}", _MAKE, 0o600)
-            if locks(descriptor):
+            if files.locks(descriptor):
                 return Place(number=number, descriptor=descriptor, run=run)
             os.close(descriptor)
     return None
@@ -71,7 +70,7 @@ def held(folder: str) -> dict[str, int]:
             descriptor = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             continue
-        if not locks(descriptor):
+        if not files.locks(descriptor):
             run, _, pid = os.pread(descriptor, _LENGTH, 0).decode(errors="replace").partition("\n")
             found[run] = int(pid) if pid.strip().isdecimal() else 0
         os.close(descriptor)

@@ -13,7 +13,7 @@ import time
 
 from council.kernel import times
 from council.kernel.errors import Away, NotFound, Refusal
-from council.kernel.lock import locks
+from council.kernel.files import locks
 from council.kernel.record import Any
 from council.runs import heartbeat, starting, tracing, work
 from council.runs.drivers import Output, RunPlace

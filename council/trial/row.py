@@ -6,7 +6,6 @@ import os
 
 from council.kernel import files, ids, times
 from council.kernel.document import Document
-from council.kernel.lock import Lock
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime, timedelta
 from council.runs import work
@@ -67,7 +66,7 @@ class _Trials(KindRow):
     def exchange(self, app: App, name: str) -> None:
         """Note what came of conversations, and open further ones: one process at a time."""
         document: Document[State] = self.document(app, name)
-        with Lock(f"{document.folder}/exchange.lock"):
+        with files.Lock(f"{document.folder}/exchange.lock"):
             state = document.peek()
             closed = {key: app.closed(state.talk(key)[0]) for key in state.left()[:OPEN]}
             over = [_result(state, key, c.peek()) for key, c in closed.items() if c.exists()]

@@ -7,7 +7,6 @@ import os
 from council.councils import opening, service
 from council.kernel import codec, files, ids, times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
-from council.kernel.lock import Lock
 from council.kernel.record import TYPE_CHECKING, Any
 from council.trial import model
 from council.trial.model import ALONE, ARMS, VOTE, Question, State
@@ -128,7 +127,7 @@ def steer(app: App, name: str, verb: str, runs: int | None, usd: float | None) -
     if not TRIALS.knows(app, name):
         raise NotFound("no-trial", f"no trial {name}", f"begun are: {', '.join(TRIALS.names(app))}")
     document = TRIALS.document(app, name)
-    with Lock(f"{document.folder}/exchange.lock"):  # nobody is about to open a conversation
+    with files.Lock(f"{document.folder}/exchange.lock"):  # nobody is about to open a conversation
         state = document.change(decide, by="person", at=app.now).state
     talks = [one for _, one in map(state.talk, state.left()) if app.is_open(one)]
     for talk in talks:

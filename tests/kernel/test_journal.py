@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from council.kernel import codec
 from council.kernel.document import Document
 from council.kernel.errors import Conflict, Invalid, NotFound
-from council.kernel.lock import Lock
+from council.kernel.files import Lock
 from council.runs.heartbeat import Hint
 from tests.kernel import toy
 
