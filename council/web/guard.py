@@ -49,20 +49,17 @@ class Keys:
     """What the token of a workspace opens: itself, one link a start, the cookie of browsers.
 
     Attributes:
+        token: What programs send.
         session: The value of the cookie.
         form: What the forms of our pages contain: no other page knows it.
         link: Opens a session once, within a quarter of an hour.
     """
 
     def __init__(self, token: str) -> None:
-        self._token, self.link, self._until = token, secrets.token_urlsafe(18), time.time() + 900
+        self.token, self.link, self._until = token, secrets.token_urlsafe(18), time.time() + 900
         self.session, self.form = (
             hmac.digest(token.encode(), kind, "sha256").hex() for kind in (b"session", b"form")
         )
-
-    def is_token(self, word: str) -> bool:
-        """Return whether a word is the token."""
-        return _same(word, self._token)
 
     def is_link(self, word: str) -> bool:
         """Return whether a word is the link, which is used up by that."""
@@ -161,7 +158,7 @@ class Guard:
         scheme, _, word = headers.get("authorization", "").partition(" ")
         # A server at another port can put a cookie of the same name beside ours.
         cookies = [cookie_parser(one) for one in ";".join(headers.getlist("cookie")).split(";")]
-        is_token = scheme.lower() == "bearer" and self.keys.is_token(word.strip())
+        is_token = scheme.lower() == "bearer" and _same(word.strip(), self.keys.token)
         sessions = [one.get(self.cookie, "") for one in cookies if not scheme]
         is_session = any(_same(one, self.keys.session) for one in sessions)
         sender = "token" if is_token else "cookie" * is_session

@@ -32,7 +32,7 @@ from council.runs import starting
 from council.setup import agents as setup
 from council.setup import identities
 from council.web import markdown, problems
-from council.web.api import COUNCIL
+from council.web.api import COUNCIL, ROOM
 from council.web.guard import FORM_TOKEN
 from council.web.operations import FORMS, PREFIX, Form, opened
 from council.web.portrait import Faces, glance, portrait
@@ -48,20 +48,6 @@ NOTICES = {
 }  # fmt: skip
 Values = dict[str, Any]
 Made = Callable[["App", Values], Values]
-PAGES: dict[str, tuple[str, Made]] = {}  # template and data by path
-
-
-def page(path: str, template: str) -> Callable[[Made], Made]:
-    """Show at a path what the decorated function returns.
-
-    It gets the workspace and the words of the address, such as `name`, and of its query.
-    """
-
-    def add(made: Made) -> Made:
-        PAGES[path] = template, made
-        return made
-
-    return add
 
 
 def routes() -> APIRouter:
@@ -166,7 +152,6 @@ _ENV.filters["md"] = markdown.html
 # --- councils ---
 
 
-@page("/", "home.html")
 def home(app: App, _: Values) -> Values:
     """Show what needs a person, what is open and what was decided."""
     needs, cards, made = list[Values](), list[Values](), status.status(app)
@@ -190,7 +175,6 @@ def home(app: App, _: Values) -> Values:
     return {**shown, "rooms": made["channels"][:8], "minutes": _minutes(app)[:6]}
 
 
-@page(COUNCIL, "council.html")
 def council(app: App, at: Values) -> Values:
     """Show a council: live while it runs, the decision first when it has ended."""
     state = service.find(app, at["name"])
@@ -200,7 +184,6 @@ def council(app: App, at: Values) -> Values:
     return {"c": made, "events": events}
 
 
-@page("/new", "new.html")
 def new(app: App, _: Values) -> Values:
     """Show the form for a new council."""
     rows = [setup.shown(one) for one in souls.agents(app.root, app.settings).values()]
@@ -215,14 +198,12 @@ def _minutes(app: App, search: str = "") -> list[Values]:
     return [{**row, "file": os.path.basename(row["path"]).removesuffix(".md")} for row in rows]
 
 
-@page("/minutes", "minutes.html")
 def archive(app: App, at: Values) -> Values:
     """List minutes, or those that have some words."""
     rows, search = _minutes(app, at["search"]), at["search"]
     return {"rows": rows[:ROWS], "more": max(0, len(rows) - ROWS), "search": search}
 
 
-@page("/minutes/{file}", "minute.html")
 def minute(app: App, at: Values) -> Values:
     """Show minutes."""
     row = minutes.find(app.root, at["file"])
@@ -234,7 +215,6 @@ def minute(app: App, at: Values) -> Values:
 # --- rooms and agents ---
 
 
-@page("/dirigent", "dirigent.html")  # document 001's control page
 def control(app: App, at: Values) -> Values:
     """List rooms and identities; where it is asked for, guilds of Discord."""
     relay.refuse_slave(app)
@@ -244,7 +224,6 @@ def control(app: App, at: Values) -> Values:
     return {**more, "channels": channels, "free": FREE, "identities": known, "source": source}
 
 
-@page("/rooms/{name}", "room.html")
 def room(app: App, at: Values) -> Values:
     """Show a room: who has the floor, what was said, who is in it."""
     name = rooms.named(app, at["name"])
@@ -256,7 +235,6 @@ def room(app: App, at: Values) -> Values:
     return {"room": made, "free": FREE, "events": events}
 
 
-@page("/agents", "agents.html")
 def agents(app: App, _: Values) -> Values:
     """Show the agents, and what they asked of one another."""
     rows, said, made = list[Values](), list[Any](), status.status(app)
@@ -270,3 +248,17 @@ def agents(app: App, _: Values) -> Values:
         more = {"councils": mine, "rests": made["resting"].get(ident), "faults": faults}
         rows.append({**setup.shown(one), **more})
     return {"agents": rows, "said": said[:ROWS]}
+
+
+# Template and data by path; the function gets the workspace, and the words of the address and of
+# its query.
+PAGES: dict[str, tuple[str, Made]] = {
+    "/": ("home.html", home),
+    COUNCIL: ("council.html", council),
+    "/new": ("new.html", new),
+    "/minutes": ("minutes.html", archive),
+    "/minutes/{file}": ("minute.html", minute),
+    "/dirigent": ("dirigent.html", control),  # document 001's control page
+    ROOM: ("room.html", room),
+    "/agents": ("agents.html", agents),
+}
