@@ -181,6 +181,19 @@ def test_a_position_is_never_taken_from_prose() -> None:
     assert heard.position == "" and "no-position" in codes(heard)
 
 
+@pytest.mark.parametrize(
+    ("said", "position"),
+    [
+        *[(one, one) for one in ("No.", "Non.", "Yes.", "Nein.", "None of it.", "404", "OK")],
+        *[(one, "") for one in ("None.", "TBD", "to be decided", "-", "n/a")],
+        ("Tools.</position><reasoning>x</reasoning><responses>- @gpt: agree</responses>", "Tools."),
+    ],
+)
+def test_a_short_position_is_one_and_a_placeholder_is_none(said: str, position: str) -> None:
+    heard = read(f"<position>{said}</position><confidence>4</confidence>", TURN)
+    assert (heard.position, heard.confidence) == (position, 4)
+
+
 def test_unchanged_holds_what_was_held() -> None:
     heard = read(
         "Choice: B\nFinal Position: unchanged\nConfidence: 4\n@claude: disagree\n@gpt: agree", VOTE
