@@ -26,11 +26,7 @@ FIELDS = {
     "status": "status",
 }  # fmt: skip
 _SECTIONS = ("title", "metadata", "brief", "participants", "options", "convergence", "next")
-_VALUES = (
-    "quotation",
-    "again",
-    "completes",
-)  # what such a line says need not be known of the state
+_VALUES = ("quotation", "again", "completes")  # what these say need not be in the state
 _BOTH = [pages.texts("en"), pages.texts("fr")]
 _PATHS = {**FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
 _PATHS |= {key: key for key in ("rate", "converged", "condition", "actions")}

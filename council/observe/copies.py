@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import os
 import re
+from fnmatch import fnmatch
 
 from council.kernel import files
-from council.kernel.record import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from council.app import App
 
 _BEGINS = re.compile(r"(copy of |#)?(council-.*-conversation|\d{4}-\d\d-\d\d-).*\.md", re.I)
+_PAGE = "memory/shared/council-{}-conversation.md"
 _OURS = re.compile(r"council-[a-z0-9_-]+-conversation\.md|\d{4}-\d\d-\d\d-[a-z0-9-]+\.md")
 
 
-def conflict_copies(app: App) -> list[str]:
+def conflict_copies(root: str, names: list[str]) -> list[str]:
     """Return the paths, below the workspace, of copies of pages and minutes.
 
-    A page that an editor saved after the end of its conversation is one of them.
+    A page of none of the open conversations, `names`, was saved after an end: it is one of them.
     """
-    pages = [os.path.basename(app.page_of(name)) for name in app.conversations()]
-    shared = [n for n in sorted(files.names(f"{app.root}/memory/shared")) if n not in pages]
-    late = [f"memory/shared/{n}" for n in shared if is_copy(n) or _OURS.fullmatch(n)]
-    minutes = sorted(files.names(f"{app.root}/conseils"))
-    return late + [f"conseils/{name}" for name in minutes if is_copy(name)]
+    folders, pages = ("memory/shared", "conseils"), {_PAGE.format(name) for name in names}
+    found = [f"{one}/{name}" for one in folders for name in sorted(files.names(f"{root}/{one}"))]
+    late = {one for one in found if fnmatch(one, _PAGE.format("*"))} - pages
+    return [one for one in found if is_copy(os.path.basename(one)) or one in late]
 
 
 def is_copy(name: str) -> bool:

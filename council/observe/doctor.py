@@ -48,7 +48,8 @@ def check(app: App, which: str = "") -> dict[str, Any]:
     """
     name = app.find(which)
     document, findings = app.conversation(name), list[str]()
-    notices = [f"{one} is a copy that counts nowhere" for one in copies.conflict_copies(app)]
+    beside = copies.conflict_copies(app.root, app.conversations())
+    notices = [f"{one} is a copy that counts nowhere" for one in beside]
     try:
         known = document.peek().rev if document.exists() else 0
         for ident in document.read().drafts:

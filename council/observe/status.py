@@ -223,5 +223,5 @@ def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[
         yield problem(ident, "resting", agent=ident, until=until, fix=fix)
     for fault in filter(None, [app.settings.fault, *app.settings.faults]):
         yield problem("settings", "settings", fault=fault)
-    for path in copies.conflict_copies(app):
+    for path in copies.conflict_copies(app.root, app.conversations()):
         yield problem(path, "conflict-copy", path=path)
