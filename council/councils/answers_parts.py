@@ -23,10 +23,9 @@ _SYNTHESIS = ("recommendation", "decision", "consensus", "disagreement", "insigh
 PARTS = {"turn": _TURN, "vote": _TURN, "synthesis": _SYNTHESIS, "contribution": _COUNCIL}
 _NAMED = ("other", *_SYNTHESIS, *_COUNCIL, *(name for name in _TURN if name != "response"))
 _UNIFORM = {"unseen": "", "blank": " ", "hyphen": "-", "escaped": r"\1", "boxed": r"\1"}
-_UNIFORM |= {"line break": "\n", "comment": "", "joined tags": r"\1\n"}
-_UNIFORM |= {"tag": r"\n## \1\n", "end tag": "\n---\n"}
-_UNIFORM |= {"header": "", "empty row": "", "row": r"- \1: \2", "status behind text": r"\1\n\n\2"}
-_UNIFORM["row of keys"] = r"- @\1: \2 — \3"
+_UNIFORM |= {"line break": "\n", "comment": "", "joined tags": r"\1\n", "tag": r"\n## \1\n"}
+_UNIFORM |= {"end tag": "\n---\n", "header": "", "empty row": "", "row": r"- \1: \2"}
+_UNIFORM |= {"status behind text": r"\1\n\n\2", "row of keys": r"- @\1: \2 — \3"}
 
 
 def bare(text: str, prompt: str) -> str:

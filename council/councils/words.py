@@ -17,9 +17,8 @@ def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True
         sides = [len(one.approve) for one in tally.options if one.letter in leading]
         count, apart = max(sides, default=0), min(sides, default=0) >= tally.threshold
         if not leading:
-            heard = tally.n - len(tally.absent)
-            some = "aside" if heard + len(tally.abstained) > 1 else "unheard"
-            key = "unsaid" if heard > 1 else some
+            own = tally.n - len(tally.absent)
+            key = "unsaid" if own > 1 else "aside" if own + len(tally.abstained) > 1 else "unheard"
         elif len(leading) == 1:
             key = tally.type if tally.winners else "leads"
         else:
