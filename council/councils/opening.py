@@ -95,8 +95,7 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     """Return the settings of a new conversation: what is stated, else what the settings say.
 
     Raises:
-        Usage: A mode or order is not one that there is, an amount is out of its range, or two
-            options are the same to a verdict.
+        Usage: A mode or order is not one that there is, or an amount or an option cannot be.
     """
     stated = {key: one for key, one in opening.config.items() if one not in ("", None, [])}
     for what, known in (("mode", MODES), ("order", ORDERS)):

@@ -18,10 +18,7 @@ _OURS = re.compile(r"council-[a-z0-9_-]+-conversation\.md|\d{4}-\d\d-\d\d-[a-z0-
 
 
 def conflict_copies(root: str, names: list[str]) -> list[str]:
-    """Return the paths, below the workspace, of copies of pages and minutes.
-
-    A page of none of the open conversations, `names`, was saved after an end: it is one of them.
-    """
+    """Return the paths of copies of pages and minutes; `names` are open: other pages are copies."""
     folders, pages = ("memory/shared", "conseils"), {_PAGE.format(name) for name in names}
     found = [f"{one}/{name}" for one in folders for name in sorted(files.names(f"{root}/{one}"))]
     late = {one for one in found if fnmatch(one, _PAGE.format("*"))} - pages

@@ -80,19 +80,12 @@ def explained(app: App, name: str, state: model.State) -> Made:
         waits[run.agent] = (f"{run.agent}'s run (attempt {run.attempt})", run.at, run.lease)
     if person := sight.signing(state):
         waits[person] = (f"{person}'s approval", now.ended_at or "", until)
-    return _made(
-        "conversation",
-        state.conversation_id,
-        name,
-        status=f"{state.phase}, round {state.tour}",
-        waitsFor=[
-            {"agentId": agent, "what": what, "since": since, "until": until}
-            for agent, (what, since, until) in sorted(waits.items())
-        ],
-        hindrances=way,
-        tried=[one.to_json() for one in runs if one.tour == state.tour and one.outcome],
-        next=_next(state),
-    )
+    keys = ("agentId", "what", "since", "until")
+    told = [dict(zip(keys, (who, *what), strict=True)) for who, what in sorted(waits.items())]
+    tried = [one.to_json() for one in runs if one.tour == state.tour and one.outcome]
+    how: Made = {"status": f"{state.phase}, round {state.tour}", "waitsFor": told}
+    how |= {"hindrances": way, "tried": tried, "next": _next(state)}
+    return _made("conversation", state.conversation_id, name, **how)
 
 
 def _next(state: model.State) -> list[str]:
