@@ -128,13 +128,11 @@ class App:
         """Return the row of the document of another kind that has exactly this name."""
         return next((row for row in self.kinds[1:] if row.knows(self, which)), None)
 
-    def check_run(self, agent: str) -> None:
+    def check_run(self, agent: str, is_agent: bool = False) -> None:
         """Refuse, inside a run, whoever speaks for another; outside, claims if trust is strict."""
         if not self.env.get("COUNCIL_TOKEN"):
-            from council.agents import souls  # late: as above
-
             is_strict = self.settings.trust == "strict"
-            if is_strict and agent in souls.agents(self.root, self.settings):
+            if is_strict and (is_agent or agent in self.settings.agents or self.soul(agent)):
                 hint = 'do it there, or set trust = "open" in council.toml'
                 raise Refused("not-verified", f"{agent} has to act from its own run", hint)
             return

@@ -62,13 +62,8 @@ def author(app: App, state: Room, by: str) -> tuple[str, str | None, str]:
     if ident not in state.members:
         ident, one = member(app, by)
         agent = one.agent_id
-    if not app.env.get("COUNCIL_TOKEN"):
-        if agent and app.settings.trust == "strict":
-            hint = 'do it there, or set trust = "open" in council.toml'
-            raise Refused("not-verified", f"{agent} has to act from its own run", hint)
-        return ident, agent, "claimed"
-    app.check_run(agent or ident)
-    return ident, agent, "verified"
+    app.check_run(agent or ident, is_agent=agent is not None)
+    return ident, agent, "verified" if app.env.get("COUNCIL_TOKEN") else "claimed"
 
 
 def discord() -> Any:
