@@ -29,10 +29,10 @@ from kettle import data, prose
 
 def printed(name, *options, **more):
     command = ["env/bin/pai", "-a", f"kettle:{name}", *options, "kettle?"]
-    known = {key: text for key, text in os.environ.items() if key != "COLUMNS"}
+    known = {key: os.environ[key] for key in ("HOME", "PATH")}
     made = subprocess.run(
         command, env={**known, "PYTHONPATH": ".", **more}, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, text=True, check=True, timeout=60,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True, timeout=60,
     )
     banner, _, rest = made.stdout.partition("\n")
     return "Pydantic AI CLI" in banner, [line.strip() for line in rest.splitlines()]
