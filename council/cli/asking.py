@@ -37,7 +37,7 @@ RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked f
 LONG = 1.5  # the same while all places are taken
 PAUSE = 0.25  # seconds between two answers that are played on a terminal
 LOST, UNDECIDED = 8, 9
-GIST, SENTENCES = 160, 70  # characters of an answer in a pipe, and of one that is played
+GIST = 160  # characters of an answer in a pipe
 _NOT_SAID = re.compile(r"\s*((>|#|[A-ZÉ]{5,} ?:).*|@\S+)")  # lines of an answer: forms, quotations
 
 
@@ -152,12 +152,12 @@ def _told(app: App, state: State, given: Given, width: int, following: str = "")
     more: dict[str, Any] = {"cost": f", ${used['usd']:.2f}" if used["usd"] else ""}
     if width:  # for who reads it on a terminal
         written = [one.heard.consensus for one in state.entries if one.kind == "synthesis"]
-        more["why"] = _sentences("".join(written[-1:]).partition("\n\n")[0], 2 * GIST)
+        more["why"] = "".join(written[-1:]).partition("\n\n")[0]
         sides = done["dissent"]
-        more["dissent"] = [{**one, "position": _sentences(one["position"], GIST)} for one in sides]
+        more["dissent"] = [{**one, "position": _sentence(one["position"])} for one in sides]
     reply = "ask-fr" if state.lang == "fr" else "ask"
     said = Said(data=done, more={**more, "next": following}, code=code, reply=reply)
-    return said.copy(text=wrapped(text(said), width)) if width else said
+    return said.copy(text=wrapped(text(said), width))
 
 
 class _Screen:
@@ -200,7 +200,7 @@ class _Screen:
         if not any(sides) and entry.phase == RESOLVE:
             sides = [told.get(entry.status, "")]
         who += f" ({', '.join(filter(None, sides))})" * any(sides)
-        said = _sentences(said, SENTENCES) if self.whole else said
+        said = _sentence(said) if self.whole else said
         is_last = self.whole and entry.kind == "synthesis"  # its words are the decision
         lines = ["✓ " + told["wrote"].format(who=who) if is_last else f"✓ {who}: {said}"]
         lines += [f"BLOCKING: {one}" for one in heard.blockers]
@@ -211,14 +211,9 @@ class _Screen:
         return "\n".join(indent + fitted(line, self.width - 6) for indent, line in rows)
 
 
-def _sentences(text: str, most: int) -> str:
-    """Return as many sentences of a text as fit so many characters, at least the first."""
-    made, *others = re.split(r"(?<=[.!?…])\s+", " ".join(text.split()))
-    for one in others:
-        if len(made) + len(one) >= most:
-            break
-        made += f" {one}"
-    return made
+def _sentence(text: str) -> str:
+    """Return the first sentence of a text."""
+    return re.split(r"(?<=[.!?…])\s", " ".join(text.split()), maxsplit=1)[0]
 
 
 def _followed(app: App, name: str, ident: str, screen: _Screen) -> State:

@@ -53,15 +53,14 @@ def show(app: App, given: Given) -> Said:
             if which == next(iter(row.values())):
                 known = {_label(key): one for key, one in row.items() if one}
                 known.pop("agent name", "")  # the same as its name
-                facts = Said(more={"data": _cells(known)}, reply="facts")
-                data, text = {**row}, printing.text(facts)
+                data, more = {**row}, dict[str, Any](data=_cells(known))
                 from council.cli.delegating import letters  # late: most have no messages
                 from council.delegation import service  # late: as above
 
                 reads = app.env.get("COUNCIL_AGENT") == which  # itself
                 if inbox := service.inbox(app, which, reads=reads) if "agentId" in row else []:
-                    data["inbox"], text = inbox, f"{text}\ninbox:\n{letters(inbox)}"
-                return Said(data=data, text=text)
+                    data["inbox"], more["letters"] = inbox, letters(inbox)
+                return Said(data=data, more=more, reply="facts")
     form = "consensus" if given.consensus else given.format
     data, text = named.show(app, which, form, given.at or 0, given.last or 0)
     if given.section and "contributions" in data:  # of which there is one

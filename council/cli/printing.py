@@ -118,10 +118,12 @@ def fitted(text: str, most: int) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Return a text whose lines are broken between words at so many columns.
+    """Return a text whose lines are broken between words at so many columns; 0 breaks none.
 
     A line with a path stays as it is, to be copied.
     """
+    if not width:
+        return text
     from textwrap import fill  # late: as above
 
     how: Any = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": indent}

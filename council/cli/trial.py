@@ -46,8 +46,7 @@ def trial(app: App, given: Given) -> Said:
         by_hand = state.paused == service.BY_HAND
         code, more = (_INTERRUPTED, "") if by_hand else (_STOPPED, _HIGHER)
         note = f"! {state.paused}; to continue: council trial {name} --resume{more}"
-    width = columns(sys.stdout)
-    return Said(data=data, text=wrapped(text, width) if width else text, notes=[note], code=code)
+    return Said(data=data, text=wrapped(text, columns(sys.stdout)), notes=[note], code=code)
 
 
 def _follow(app: App, name: str) -> None:
