@@ -1,4 +1,4 @@
-"""`ask`: open a council, show each answer as it arrives, print the decision; `demo` plays one.
+"""`ask`: open a council, show it as it goes on, print the decision; also `demo` and `trial`.
 
 It reads the journal again and again, and runs the heartbeat itself when something is due, so it
 needs no cron. Progress goes to standard error; standard output has the decision alone.
@@ -18,14 +18,17 @@ from council.archive import minutes
 from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, text, wrapped
 from council.cli.values import Given
 from council.cli.verbs import opening
+from council.cli.workspace import extra
 from council.councils import kind, rules, service, sight, views, words
+from council.councils import opening as openings
 from council.councils.model import RESOLVE, Entry, State
-from council.councils.opening import members
 from council.kernel import ids, times
 from council.kernel.errors import Conflict, NotFound, Refused
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
 from council.runs import heartbeat, places
+from council.trial import service as trials
+from council.trial.row import TRIALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +39,9 @@ POLL = 0.03  # seconds between two looks at the journal, or twice as long as a l
 RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for
 LONG = 1.5  # the same while all places are taken
 PAUSE = 0.25  # seconds between two answers that are played on a terminal
-LOST, UNDECIDED = 8, 9
+EVERY = 10.0  # seconds between two lines about a trial
+HIGHER = " with a higher --max-runs or --max-cost"  # resumes a trial that a ceiling stopped
+STOPPED, LOST, UNDECIDED, INTERRUPTED = 6, 8, 9, 130
 GIST = 160  # characters of an answer in a pipe
 _NOT_SAID = re.compile(r"\s*((>|#|[A-ZÉ]{5,} ?:).*|@\S+)")  # lines of an answer: forms, quotations
 
@@ -79,7 +84,7 @@ def ask(app: App, given: Given) -> Said:
         done = service.steer(app, name, "pause")
         end_runs(app, [app.conversation(name)])
         err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
-        return Said(data=done, more={"word": "paused"}, reply="steer", code=130)
+        return Said(data=done, more={"word": "paused"}, reply="steer", code=INTERRUPTED)
     return _told(app, state, given, columns(sys.stdout))
 
 
@@ -126,7 +131,7 @@ def end_runs(app: App, documents: list[Document[Any]]) -> None:
 
 def _refuse_in_vain(app: App, asked: service.Opening) -> None:
     """Refuse a council of which fewer than two could ever answer."""
-    found, faults = members(app, asked), []
+    found, faults = openings.members(app, asked), []
     for ident in [ident for ident, one in found.items() if not one.person]:
         code, words = programs.fault(status.settings_of(app, ident), app.world, app.root)
         faults += [f"{ident}: {words}"] if code else []
@@ -287,3 +292,49 @@ def _lines(app: App, state: State, screen: _Screen) -> Iterator[str]:
 
 def _words(state: State) -> dict[str, str]:
     return words.load(f"texts/progress-{state.lang}.txt")
+
+
+def trial(app: App, given: Given) -> Said:
+    """Measure whether a council decides better than its members alone."""
+    usd = openings.opening({**given.__dict__, "topic": given.path}).config["max_usd"]
+    name, parts = given.path, (given.agents, given.arms, given.limit, given.seed)
+    new = None if TRIALS.knows(app, name) else trials.plan(app, name, *parts)
+    name = new.name if new else name
+    if given.dry_run:
+        return Said(data=trials.estimate(app, new or TRIALS.document(app, name).peek()))
+    extra("trial", "scipy")  # a trial is dear, and its report needs intervals
+    if given.resume:
+        trials.steer(app, name, "resume", given.max_runs, usd)
+    elif new:
+        trials.start(app, new, given.max_runs, usd)
+    try:
+        _measured(app, name)
+    except KeyboardInterrupt:
+        talks = trials.steer(app, name, "pause", None, None)
+        end_runs(app, [TRIALS.document(app, name), *map(app.conversation, talks)])
+    state = TRIALS.document(app, name).peek()
+    data, text = TRIALS.shown(app, name, state, 0)
+    code, note = 0, f"report: {app.root}/trials/{name}.md"
+    if not state.ended_at:
+        text = text if data["compared"] else TRIALS.line(TRIALS.status(app, name, state))
+        by_hand = state.paused == trials.BY_HAND
+        code, more = (INTERRUPTED, "") if by_hand else (STOPPED, HIGHER)
+        note = f"! {state.paused}; to continue: council trial {name} --resume{more}"
+    return Said(data=data, text=wrapped(text, columns(sys.stdout)), notes=[note], code=code)
+
+
+def _measured(app: App, name: str) -> None:
+    """Beat the heart until a trial is over or paused, and say how far it is."""
+    document, told, rescue, rev, waits = TRIALS.document(app, name), 0.0, 0.0, -1, ""
+    while name in TRIALS.names(app) and not (state := document.peek()).paused:
+        now = time.monotonic()
+        if state.rev != rev or now > rescue:
+            rev, rescue = state.rev, now + RESCUE
+            app.again()
+            rows = [one for one in heartbeat.beat(app)["trials"] if one["name"] == name]
+            ways = [pair for one in rows for pair in one["waiting"].items()]
+            waits = "".join(f"; {a} waits: {why}" for a, why in ways if why != "no-place")
+        if now > told + EVERY:
+            told = now
+            err(TRIALS.line(TRIALS.status(app, name, state)) + waits)
+        time.sleep(0.1)
