@@ -52,8 +52,9 @@ def ask(app: App, given: Given) -> Said:
         own = {"procedure": given.procedure or "deliberation"}
         given.__dict__.update(own, options=given.options or ["yes", "no"])
     asked = opening(app, given) if not given.resume else service.Opening(topic="")
+    named = ids.slug(asked.topic, 40) or "question"
     if not given.resume and not asked.name and app.is_open(service.DEFAULT):
-        asked.name = _named_by(asked.topic)
+        asked.name = named
     if given.rehearse and not given.resume:
         from council.setup import demo as plays  # late: only here
 
@@ -71,7 +72,7 @@ def ask(app: App, given: Given) -> Said:
             except Conflict:  # another one was faster
                 if asked.name:
                     raise
-                name = asked.name = _named_by(asked.topic)
+                name = asked.name = named
                 made = service.convene(app, asked)
             ident = made["conversationId"]
             for warning in made["warnings"]:
@@ -111,10 +112,6 @@ def _played(app: App, given: Given, states: Iterable[State], following: str) -> 
     said = _told(app, state, given, columns(sys.stdout) or COLUMNS, following)
     said.data["root"] = app.root
     return said
-
-
-def _named_by(topic: str) -> str:
-    return ids.slug(topic, 40) or "question"
 
 
 def end_runs(app: App, documents: list[Document[Any]]) -> None:

@@ -35,7 +35,15 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         if found.name not in _MAKES_A_WORKSPACE:
             app.check_format()
         away = app.fetch() if found.module not in _ALONE else None
-        said = _called(found, app, Given({**values, **found.fixed}))
+        is_service, given = "." in found.module, Given({**values, **found.fixed})
+        path = f"council.{'' if is_service else 'cli.'}{found.module}"
+        function = getattr(__import__(path, None, None, ["_"]), found.function)
+        if is_service:  # with its options
+            own = {name: one for name, one in given.__dict__.items() if name != "json"}
+            made = function(app, **own)
+            said = printing.Said(data=made, code=0 if made.get("ok", True) else 3)
+        else:
+            said = function(app, given)
         if away:
             said.notes = [*said.notes, f"{away.message}; what is shown may be old"]
         said.reply = said.reply or found.function
@@ -53,18 +61,6 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
     except Exception as error:
         return refuse(_unexpected(root, error), as_json=as_json)
     return said.code
-
-
-def _called(found: Command, app: App, given: Given) -> printing.Said:
-    """Return what the function of a command answers: one of `cli`, or a service by its options."""
-    is_service = "." in found.module
-    path = f"council.{'' if is_service else 'cli.'}{found.module}"
-    function = getattr(__import__(path, None, None, ["_"]), found.function)
-    if not is_service:
-        return function(app, given)  # type: ignore[no-any-return]
-    own = {name: one for name, one in given.__dict__.items() if name != "json"}
-    made = function(app, **own)
-    return printing.Said(data=made, code=0 if made.get("ok", True) else 3)
 
 
 def refuse(error: Refusal, *, as_json: bool) -> int:

@@ -10,7 +10,7 @@ from council.cli.printing import err
 from council.kernel import files
 from council.kernel.errors import Invalid, Usage
 from council.kernel.ids import checked_text
-from council.kernel.record import Any, Record
+from council.kernel.record import Any
 
 
 class Given:
@@ -32,10 +32,6 @@ class Given:
 
     def __getattr__(self, name: str) -> Any:
         return ""
-
-    def of(self, kind: type[Record]) -> dict[str, Any]:
-        """Return the values that are fields of a record."""
-        return {name: one for name, one in self.__dict__.items() if name in kind._kinds}
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:

@@ -30,7 +30,8 @@ def convene(app: App, given: Given) -> Said:
 
 def respond(app: App, given: Given) -> Said:
     """Give this round's answer; `vote` and `synthesize` accept only that."""
-    stated, text = service.Stated(**given.of(service.Stated)), ""
+    own = {name: one for name, one in given.__dict__.items() if name in service.Stated._kinds}
+    stated, text = service.Stated(**own), ""
     if given.text or given.file or not stated.is_answer():
         text = text_of(app, given.text, given.file)
     agent = service.who(app, given.as_)

@@ -49,7 +49,8 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
         ident, paths = kind.ident(state), [*paths, *kind.kept(state)]
         paths += [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
         paths += glob(f"{PROMPTS[:-1]}{ident}.*", root_dir=root)
-        paths += [one for one in glob(MINUTES, root_dir=root) if _is_of(f"{root}/{one}", ident)]
+        mine = f"conversation: {ident}"  # as the front matter of minutes says it
+        paths += [one for one in glob(MINUTES, root_dir=root) if _has(f"{root}/{one}", mine)]
         return {**made, "remove": [one for one in paths if os.path.lexists(f"{root}/{one}")]}
     document = service.document(app, which)
     state, folder = document.peek(), os.path.relpath(document.folder, root)
@@ -65,7 +66,8 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if entry:
         return {**made, "redact": folder}
     found = glob(MINUTES, root_dir=root)
-    made["remove"] += [one for one in found if _is_of(f"{root}/{one}", ident)]
+    mine = f"conversation: {ident}"  # as above
+    made["remove"] += [one for one in found if _has(f"{root}/{one}", mine)]
     return {**made, "remove": sorted([*made["remove"], folder])}
 
 
@@ -105,10 +107,6 @@ def without(event: dict[str, Any], entry: str) -> dict[str, Any] | None:
 
 def _newest(folder: str) -> float:
     return max(os.stat(f"{folder}/{one}").st_mtime for one in [".", *os.listdir(folder)])
-
-
-def _is_of(path: str, ident: str) -> bool:
-    return _has(path, f"conversation: {ident}")  # as the front matter of minutes says it
 
 
 def _has(path: str, words: str) -> bool:

@@ -36,14 +36,10 @@ def family(app: App, lang: str) -> Iterator[State]:
 
 
 def rehearse(app: App, opening: service.Opening, seed: int = 0) -> Iterator[State]:
-    """Play a whole council on a question; who dissents follows from the seed."""
+    """Play a council on a question; one dissents, as follows from the seed, the others agree."""
     opening.agents = opening.agents or CAST
     opening.people = list(dict.fromkeys([*opening.agents, *opening.people]))
-    return play(app, opening, rehearsal(opening.lang or app.settings.language, seed))
-
-
-def rehearsal(lang: str, seed: int) -> Script:
-    """Return what the members of a rehearsal say: one dissents, the others agree."""
+    lang = opening.lang or app.settings.language
     rows = scripted.script(_text(lang if lang in init.LANGUAGES else "en", "rehearsal"))
     said = {row[:2]: (row[3], row[2]) for row in rows}
 
@@ -51,18 +47,15 @@ def rehearsal(lang: str, seed: int) -> Script:
         members, kind = sorted(state.participants), model.kind_of(state.phase)
         dissenter = members[int(ids.digest(f"seed {seed}")[:8], 16) % len(members)]
         side = "against" if agent == dissenter else "for"
-        stances = [
-            {"peer": one, "stance": "disagree" if dissenter in (one, agent) else "agree"}
-            for one in members
-            if one != agent
-        ]
+        peers = {one: "disagree" if dissenter in (one, agent) else "agree" for one in members}
+        stances = [{"peer": one, "stance": peers[one]} for one in members if one != agent]
         letters = [one.letter for one in state.options] or ["new"]
         choice = letters[min(side == "against", len(letters) - 1)] if kind == "vote" else ""
         phase = "DELIBERATE" if kind in ("turn", "vote") else state.phase
         text, status = said["*" if kind == "synthesis" else side, phase]
         return words.fill(text, {"choice": choice, "stances": stances}).strip(), status
 
-    return script
+    return play(app, opening, script)
 
 
 def play(app: App, opening: service.Opening, script: Script) -> Iterator[State]:

@@ -80,26 +80,6 @@ def test_the_decision_of_a_council_is_its_recommendation() -> None:
     assert made["blockers"] == [{"agent": "c", "text": "the beams"}]
 
 
-def test_outcomes() -> None:
-    silent = Play()
-    for _ in range(3):
-        silent.later(61)
-    assert views.decision(silent.state)["outcome"] == "timeout"
-    assert views.decision(silent.state)["absent"]["a"] == {"code": "timeout", "words": ""}
-    broken = Play()
-    for one in broken.claim():
-        broken.fails(one, "refused-key")
-    assert views.decision(broken.state)["outcome"] == "nobody-left"
-    partly = Play(phases=["RESOLVE"], mode="prd")
-    for agent, status in (("a", "agreed"), ("b", "agreed"), ("c", "")):
-        partly.says(agent, status=status)
-    partly.says("a", "Tiles.")
-    assert views.decision(partly.state)["outcome"] == "partial"
-    gone = Play()
-    gone.do(decisions.cancel)
-    assert views.decision(gone.state)["outcome"] == "cancelled"
-
-
 def test_without_the_last_word_nothing_counts() -> None:
     for approve, outcome in ((True, "consensus"), (None, "timeout")):
         play = Play(phases=["RESOLVE"], sign_off="chief")
