@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from council.councils import page as pages
 from council.councils import sight, views, words
-from council.councils.model import Entry, Side, State
+from council.councils.model import TIMEOUT, Entry, Side, State
 from council.councils.verdict import same
 from council.kernel import page, times
 from council.kernel.record import Any
@@ -82,7 +82,9 @@ class _Minutes:
 
     def title(self) -> str:
         key = "rejected" if self.state.signed == "rejected" else self.came["outcome"]
-        key = self.end if key == "timeout" or (self.end == "stopped" and not self.last) else key
+        came = (key, self.end, self.state.status)  # a person stopped it before all had answered
+        key = self.end if came == ("no-consensus", "stopped", TIMEOUT) else key
+        key = self.end if key == "timeout" else key
         kind = self.say.get(f"title-{key}", self.verdict)
         return self.say["title"].format(kind=kind, topic=" ".join(self.state.topic.split()))
 

@@ -194,13 +194,12 @@ def test_outcomes() -> None:
     front, body = written(play.state)
     assert (front["outcome"], front["title"]) == ("timeout", "Timed out — Tiles or tin?")
     assert "no decision is recorded" in part(body, "Decision")
-    for said, title in (("", "Stopped"), ("a", "Nobody declared agreement")):
+    for said in ("", "a"):
         play = Play("council", "a,b")
         assert not said or play.says(said) == "recorded"
         play.do(decisions.stop, now=True)
         front, _ = written(play.state)
-        assert (front["outcome"], front["closed_reason"]) == ("no-consensus", "stopped")
-        assert front["title"] == f"{title} — Tiles or tin?"
+        assert (front["outcome"], front["title"]) == ("no-consensus", "Stopped — Tiles or tin?")
     play = Play("council")
     play.do(decisions.cancel, reason="Too *early*.")
     front, body = written(play.state)
