@@ -105,6 +105,7 @@ class _Minutes:
             **vars(state.runs), **views.used(state), "state": state, "council": council,
             "refused": state.kept_aside,
             "title": page.one_line(self.title()), "duration": duration, "verdict": self.verdict,
+            "counted": not self.title().startswith(self.verdict),
             f"end-{self.end}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
             "differs": differs, "advice": advice, "other": differs and is_other,

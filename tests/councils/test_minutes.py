@@ -85,7 +85,7 @@ def test_a_council_that_agreed() -> None:
     front, body = written(state)
     assert front["title"] == "All 3 agreed — Tiles or tin?"
     assert (front["outcome"], front["closed_reason"]) == ("consensus", "consensus")
-    head = "# All 3 agreed — Tiles or tin?\n\nAll 3 agreed.\n\n## Decision\n\n> Take tiles."
+    head = "# All 3 agreed — Tiles or tin?\n\n## Decision\n\n> Take tiles."
     assert body.startswith(head)
     titles = re.findall("^## (.*)", body, re.M)
     rounds = ["Round 1: COLLECT", "Round 2: CHALLENGE", "Synthesis"]
@@ -102,7 +102,7 @@ def test_dissent_blockers_and_absence_are_named_before_what_was_said() -> None:
     title = "2 of 3 agreed, open blockers: 1 — Tiles or tin?"
     assert (front["title"], front["outcome"]) == (title, "partial")
     head = body[: body.index("## Round 1")]
-    assert "2 of 3 agreed, open blockers: 1.\nAll phases were completed." in head
+    assert "tin?\n\nAll phases were completed.\n\n## Decision" in head
     assert part(body, "Dissent") == "C did not declare agreement:\n\n> c says no3."
     assert part(body, "Open blockers") == "- C: who pays?"
     silent = ended(council("AGREED", "AGREED", ""))
