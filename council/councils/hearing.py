@@ -97,9 +97,8 @@ def _lettered(heard: Heard, text: str, form: answers.Form) -> Heard:
     if any(line.lstrip("#*_ ").startswith(("choice", "choix")) for line in folded.split("\n")):
         named = answers.read(text, ballot).choice
     else:
-        said = without("moves to", without("unchanged aside", fold(heard.position))).lstrip(
-            '*_`"“« '
-        )
+        own = without("unchanged aside", fold(heard.position))
+        said = without("moves to", own).lstrip('*_`"“« ')
         is_named = said != fold(heard.position) or said.startswith("option ")
         named = answers.read(f"## Choice\n\n{said}", ballot).choice if is_named else ""
     return heard.copy(choice=named) if named in form.options else heard

@@ -18,7 +18,7 @@ _CUT = 600  # characters of the decision in the front matter
 
 def minutes(state: State, at: str) -> tuple[dict[str, Any], str]:
     """Return the front matter and the text below it; `at` is the end where the state has none."""
-    made, runs, ended = _Minutes(state), state.runs, state.ended_at or at
+    made, ended = _Minutes(state), state.ended_at or at
     took = times.spoken(times.instant(ended) - times.instant(state.created_at or ended))
     decision, outcome = made.came["decision"], made.came["outcome"]
     front = {
@@ -30,7 +30,7 @@ def minutes(state: State, at: str) -> tuple[dict[str, Any], str]:
         "absent": sorted({who for one in state.rounds for who in one.absent}),
         "duration": took, "closed_reason": state.closed_reason, "ended": ended,
         "decision": decision if len(decision) <= _CUT else f"{decision[:_CUT].rstrip()}…",
-        "used": {**views.used(state), "agents": runs.by_agent},
+        "used": {**views.used(state), "agents": state.runs.by_agent},
         "diversity": diversity([one.heard.position or one.text for one in made.last.values()]),
         "tags": ["council", state.config.mode, outcome],
     }  # fmt: skip

@@ -28,10 +28,8 @@ Event = dict[str, Any]
 COLLECT, CHALLENGE, RESOLVE, SYNTHESIZE = "COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"
 DELIBERATE, VOTE = "DELIBERATE", "VOTE"
 MINUTES = "MINUTES"  # not a phase: `stop --now` skips the synthesis
-PHASES = {
-    "council": [COLLECT, CHALLENGE, RESOLVE, SYNTHESIZE],
-    "deliberation": [DELIBERATE, VOTE, SYNTHESIZE],
-}
+PHASES = {"council": [COLLECT, CHALLENGE, RESOLVE, SYNTHESIZE]}
+PHASES["deliberation"] = [DELIBERATE, VOTE, SYNTHESIZE]
 _KINDS = {DELIBERATE: "turn", VOTE: "vote", SYNTHESIZE: "synthesis"}
 MODES = ("debate", "prd", "analysis", "review", "synthesis")
 EARLY_MODES = ("debate", "analysis")  # where all AGREED skips the rounds that are left

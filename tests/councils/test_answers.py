@@ -48,12 +48,10 @@ def codes(heard: Heard) -> list[str]:
     ("name", "share"),
     [
         *[("", 0.95), ("-hard", 0.9)],
-        *[
-            pytest.param(*one, marks=pytest.mark.slow)
-            for one in (("-new", 0.95), ("-voices", 0.9), ("-aside", 0.9), ("-unseen", 0.9))
-        ],
+        *[pytest.param(f"-{one}", 0.9, marks=pytest.mark.slow) for one in ("voices", "aside", "unseen")],
+        pytest.param("-new", 0.95, marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_corpora_are_heard_right_or_asked(name: str, share: float) -> None:
     played = corpus.play(f"answers{name}")
     assert (played.get("wrong"), played.get("lost")) == (None, None)
@@ -64,14 +62,10 @@ def test_corpora_are_heard_right_or_asked(name: str, share: float) -> None:
 def test_turns(row: tuple[str, str | None, str | None, str | None, int | None]) -> None:
     text, position, claude, gpt, confidence = row
     heard = read(text, TURN)
-    assert heard.position.replace("\xa0", " ").startswith(position or "") and bool(
-        position
-    ) == bool(heard.position)
-    assert (words(heard).get("claude"), words(heard).get("gpt"), heard.confidence) == (
-        claude,
-        gpt,
-        confidence,
-    )
+    own = heard.position.replace("\xa0", " ")
+    assert own.startswith(position or "") and bool(position) == bool(own)
+    stances = [words(heard).get(peer) for peer in ("claude", "gpt")]
+    assert (*stances, heard.confidence) == (claude, gpt, confidence)
     assert bool(heard.faults) == (None in row)
 
 
@@ -103,18 +97,11 @@ def test_plain_stances_are_heard(word: str, said_as: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        " \n",
-        "NO_REPLY",
-        "NO\\_REPLY\n\nNO_REPLY",
-        "ann: NO_REPLY",
-        "[ann] NO_REPLY</s>",
-        "HEARTBEAT_OK",
-        "No response requested.",
+        *["", " \n", "NO_REPLY", "NO\\_REPLY\n\nNO_REPLY", "ann: NO_REPLY", "[ann] NO_REPLY</s>"],
+        *["HEARTBEAT_OK", "No response requested.", "[Your answer here]"],
         '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>',
         "<think>\nI could buy it.\n</think>\n",
         "<|channel|>analysis<|message|>Hm.<|end|>",
-        "[Your answer here]",
     ],
 )
 def test_nothing_said(text: str) -> None:
@@ -138,18 +125,12 @@ def test_what_is_recorded_is_kept_to_the_letter() -> None:
 
 
 def test_unused_names_and_two_of_one_name() -> None:
-    form = Form(
-        peers={"opus": "Claude", "sonnet": "Claude", "story_writer": "Story Writer"}, needs=["opus"]
-    )
-    heard = read(
-        "## Responses to Others\n- Claude: agree\n- @Story\u00a0Writer: agree\n- @opus-2: agree",
-        form,
-    )
+    peers = {"opus": "Claude", "sonnet": "Claude", "story_writer": "Story Writer"}
+    said = "- Claude: agree\n- @Story\u00a0Writer: agree\n- @opus-2: agree"
+    heard = read(f"## Responses to Others\n{said}", Form(peers=peers, needs=["opus"]))
     assert words(heard) == {"story_writer": "agree"}
-    assert [f.part for f in heard.faults if f.code == "ambiguous-name"] == [
-        "stance:opus",
-        "stance:sonnet",
-    ]
+    unclear = [f.part for f in heard.faults if f.code == "ambiguous-name"]
+    assert unclear == ["stance:opus", "stance:sonnet"]
 
 
 ASIDE = "@ben, who pays?\n\nBLOCKING: the beams"
@@ -175,9 +156,8 @@ def test_questions_to_peers_and_people(text: str, asked: dict[str, str]) -> None
 
 
 def test_a_position_is_never_taken_from_prose() -> None:
-    heard = read(
-        "I would wait a year. I agree with @claude. I disagree with @gpt. Confidence: 4", TURN
-    )
+    text = "I would wait a year. I agree with @claude. I disagree with @gpt. Confidence: 4"
+    heard = read(text, TURN)
     assert heard.position == "" and "no-position" in codes(heard)
 
 
@@ -195,9 +175,8 @@ def test_a_short_position_is_one_and_a_placeholder_is_none(said: str, position: 
 
 
 def test_unchanged_holds_what_was_held() -> None:
-    heard = read(
-        "Choice: B\nFinal Position: unchanged\nConfidence: 4\n@claude: disagree\n@gpt: agree", VOTE
-    )
+    text = "Choice: B\nFinal Position: unchanged\nConfidence: 4\n@claude: disagree\n@gpt: agree"
+    heard = read(text, VOTE)
     assert (heard.position, heard.unchanged, heard.faults) == ("Hm.", True, [])
 
 
