@@ -8,7 +8,7 @@ from importlib import import_module
 
 from council.app import App, find_root
 from council.cli.printing import Said, confirmed
-from council.cli.values import Given
+from council.cli.quick import Given
 from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.ids import checked_name
 from council.kernel.record import Any

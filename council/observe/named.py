@@ -104,11 +104,14 @@ def of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**head, **event, **head}
 
 
-def changes(folder: str, seconds: float = 1.0) -> Iterator[None]:
-    """Yield now, after each change below a folder, and at least every so many seconds.
+def changes(root: str, again: bool = True) -> Iterator[None]:
+    """Yield now and, if `again`, after each change of a workspace, and at least every second.
 
     A watch on a folder that is replaced falls silent, so nobody relies on it alone.
     """
+    if not again:
+        yield
+        return
     import threading  # late: only who waits needs these
     import warnings  # late: as above
 
@@ -127,11 +130,11 @@ def changes(folder: str, seconds: float = 1.0) -> Iterator[None]:
     warnings.filterwarnings("ignore", module="watchdog")
     observer = Observer()
     try:
-        observer.schedule(Handler(), folder, recursive=True)
+        observer.schedule(Handler(), f"{root}/memory/shared", recursive=True)
         observer.start()
     except OSError:
         pass  # no folder, or no watches left: the clock is enough
     while True:
         yield
-        changed.wait(seconds)
+        changed.wait(1)
         changed.clear()

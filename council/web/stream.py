@@ -120,7 +120,7 @@ class Stream:
     # --- the thread
 
     def _watch(self) -> None:
-        for _ in named.changes(f"{self._opened().root}/memory/shared"):
+        for _ in named.changes(self._opened().root):
             if self._loop.is_closed():
                 return
             if self._readers or not self._looked.is_set():
