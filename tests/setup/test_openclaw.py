@@ -15,7 +15,8 @@ from council.agents.settings import AgentSettings
 from council.app import App
 from council.rooms import decisions, service
 from council.rooms.row import ROOMS
-from council.setup import init, openclaw, schedule
+from council.setup import init, schedule
+from council.setup import integrate as openclaw
 from tests.scenarios.workspaces import COMMAND
 
 STAND_IN = f"""#!{sys.executable}
