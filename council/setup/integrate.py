@@ -4,7 +4,7 @@ Everything else in a settings file stays. JSON with comments would lose them, so
 person, who is told what to add. The skill is a link to the one of the workspace.
 
 OpenClaw's agents take part, its clock runs the heartbeat, and our plugin serves its rooms. Each is
-done by OpenClaw's own commands, which its gateway does not overwrite; a repeat adds what is missing.
+done by its own commands, which its gateway does not overwrite; a repeat adds what is missing.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 
 from council.councils import evolution, rules
 from council.councils.model import Participant
-from council.observe import copies, forget, hooks
+from council.observe import doctor, forget, hooks, status
 
 PAGE = "council-active-conversation.md"
 
@@ -34,13 +34,13 @@ PAGE = "council-active-conversation.md"
     ],
 )
 def test_copies_of_sync_tools_and_editors_are_known_by_their_names(name, is_copy):
-    assert copies.is_copy(name) is is_copy
+    assert status.is_copy(name) is is_copy
 
 
 def test_files_that_a_sync_tool_renamed_are_found(tmp_path):
     for name in ("a.jsonl.conflict1", "b.jsonl", "c.conflict", "12"):
         (tmp_path / name).write_text("")
-    assert copies.renamed(str(tmp_path)) == {f"{tmp_path}/a.jsonl.conflict1": f"{tmp_path}/a.jsonl"}
+    assert doctor.renamed(str(tmp_path)) == {f"{tmp_path}/a.jsonl.conflict1": f"{tmp_path}/a.jsonl"}
 
 
 def folded(*events):
