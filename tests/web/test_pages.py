@@ -18,7 +18,7 @@ from council.councils.opening import Opening
 from council.rooms import service as rooms
 from council.setup import agents, identities
 from council.tasks import service as tasks
-from council.web import markdown
+from council.web import pages as markdown
 from tests.web.conftest import HOST, Served
 
 WINDOW = {"Sec-Fetch-Dest": "document"}
