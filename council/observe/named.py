@@ -19,12 +19,9 @@ _WRITES = ("created", "modified", "moved", "deleted")  # opening and closing mak
 def show(app: App, which: str, form: str = "", at: int = 0, last: int = 0) -> tuple[Any, str]:
     """Return a conversation, minutes, or another document, as data and as text for people.
 
-    Args:
-        app: The workspace.
-        which: A name; that of an open conversation is meant before any other.
-        form: Of a conversation: `json`, `debate-session` or `consensus`; else its page.
-        at: A revision of a conversation, 0 for now.
-        last: How many of the newest parts; 0 is all.
+    An open conversation is meant before any other of that name: as `json`, `debate-session` or
+    `consensus`, else its page; `at` a revision, 0 for now. `last` is how many of the newest parts
+    are wanted, 0 for all.
     """
     which = which or app.env.get("COUNCIL_NAME", "")
     if which and not app.is_open(which) and (kind := app.other(which)):
