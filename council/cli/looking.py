@@ -98,9 +98,8 @@ def list_(app: App, given: Given) -> Said:
         raise Usage("usage", f"cannot list {kind[:40]!r}", hint)
     shown = rows if kind == "minutes" else list(map(_cells, rows))
     nothing = "" if rows else "missed" if given.search or given.since else "none"
-    return Said(
-        data=rows, more={"rows": shown, "missed": "", "none": "", nothing: True}, reply=kind
-    )
+    more = {"rows": shown, "missed": "", "none": "", nothing: True}
+    return Said(data=rows, more=more, reply=kind)
 
 
 def _cells(row: dict[str, Any]) -> dict[str, Any]:

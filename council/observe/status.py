@@ -236,7 +236,7 @@ def conflict_copies(root: str, names: list[str]) -> list[str]:
     """Return the paths of copies of pages and minutes; `names` are open: other pages are copies."""
     folders, pages = ("memory/shared", "conseils"), {name.join(_PAGE) for name in names}
     found = [f"{one}/{name}" for one in folders for name in sorted(files.names(f"{root}/{one}"))]
-    late = {one for one in found if one.startswith(_PAGE[0]) and one.endswith(_PAGE[1])} - pages
+    late = {one for one in found if one.partition(_PAGE[0])[2].endswith(_PAGE[1])} - pages
     return [one for one in found if is_copy(os.path.basename(one)) or one in late]
 
 
