@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from council.agents import programs, settings
@@ -22,6 +21,8 @@ from council.runs import starting
 from council.setup import keys
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from council.app import App
 
 BEGIN, END = "# >>> council schedule: ", "# <<< council schedule: "
