@@ -57,9 +57,8 @@ class Command:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.panel, self.module, marks, self.summary, self.example, keys = COMMANDS[name].split(
-            " | "
-        )
+        row = COMMANDS[name].split(" | ")
+        self.panel, self.module, marks, self.summary, self.example, keys = row
         words = marks.split()
         self.in_run, self.anywhere = "run" in words, "anywhere" in words
         self.fixed = dict(word.split("=") for word in words if "=" in word[1:])

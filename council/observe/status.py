@@ -40,9 +40,8 @@ def problem(where: str, key: str, /, **values: Any) -> Problem:
     """Return one row of `problems` from `texts/problems.txt`; its code is the key or `code`."""
     what, _, fix = words.load("texts/problems.txt")[key].partition(" | ")
     told = {"name": where, **values}
-    return {"name": where, "code": values.get("code", key)} | {
-        **{"what": what.format_map(told), "fix": fix.format_map(told)}
-    }
+    made = {"name": where, "code": values.get("code", key)}
+    return {**made, "what": what.format_map(told), "fix": fix.format_map(told)}
 
 
 def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:

@@ -137,14 +137,12 @@ def _write(root: str, path: str, text: str, made: list[str]) -> bool:
 def engine_join(app: App, url: str, begins: str = "") -> dict[str, Any]:
     """Let this workspace take part in the council of a database, or begin one with all its own.
 
-    To join there has to be a council (`no-engine`), to begin none (`wrong-engine`), and documents
-    that only this workspace has part them (`engine-parted`).
+    It is refused where there is none to join (`no-engine`), or one already (`wrong-engine`), and
+    where the database does not know documents that are here (`engine-parted`).
 
     Returns:
         `server` (without secrets), `machine` (its number), `begins`.
     """
-    if os.environ.get("COUNCIL_TOKEN"):
-        raise Refused("in-run", "a run cannot change the engine", "print your answer instead")
     if "://" not in url and "=" not in url:
         raise Usage("usage", "no URL", "write it like postgresql://USER@HOST/DATABASE")
     if shared.facts(app.state_folder).get("ready"):

@@ -101,10 +101,8 @@ def convene(
     """Open a council; its first speakers are woken at once."""
     name = name or ids.slug(topic, 40) * app.is_open(service.DEFAULT) or service.DEFAULT
     asked = {"topic": topic, "brief": brief, "name": name, "agents": agents, "people": people}
-    asked |= {"procedure": procedure, "options": options, "timeout": timeout}
-    return service.convene(
-        app, opening.opening({**asked, "max_rounds": max_rounds, "sign_off": sign_off})
-    )
+    asked |= {"procedure": procedure, "options": options, "timeout": timeout, "sign_off": sign_off}
+    return service.convene(app, opening.opening({**asked, "max_rounds": max_rounds}))
 
 
 @operation(councils, f"{COUNCIL}/answers", 201, COUNCIL)
