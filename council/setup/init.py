@@ -138,10 +138,8 @@ def engine_join(app: App, url: str, begins: str = "") -> dict[str, Any]:
     """Let this workspace take part in the council of a database, or begin one with all its own.
 
     It is refused where there is none to join (`no-engine`), or one already (`wrong-engine`), and
-    where the database does not know documents that are here (`engine-parted`).
-
-    Returns:
-        `server` (without secrets), `machine` (its number), `begins`.
+    where the database does not know documents that are here (`engine-parted`). What is returned of
+    the server has no secrets.
     """
     if "://" not in url and "=" not in url:
         raise Usage("usage", "no URL", "write it like postgresql://USER@HOST/DATABASE")

@@ -143,8 +143,7 @@ def _changed(data: bytes, key: str, argv: list[str]) -> bytes:
 def install(app: App) -> dict[str, Any]:
     """Add OpenClaw's agents here, and there the skill, the plugin and the clock.
 
-    Returns:
-        What `integrate` returns, `steps` (what was done) and `left` (what was not), in words.
+    `integrate` returns this, too; `steps` says what was done, `left` what was not.
     """
     env = app.world
     found = {str(one.get("id")): one for one in _json(env, "agents", "list")}
@@ -274,4 +273,4 @@ def _called(env: Mapping[str, str], *argv: str) -> str:
     return text
 
 
-_OPENCLAW = {False: install, True: remove}
+_OPENCLAW = {False: install, True: remove}  # by whether it is taken out
