@@ -37,11 +37,7 @@ def presets() -> dict[str, Preset]:
 
 
 def preset_of(agent: AgentSettings) -> Preset:
-    """Return the row by which an agent is run; its own `argv` and `output` come first.
-
-    Raises:
-        Invalid: There is no such preset, or no command (`bad-settings`).
-    """
+    """Return the row of an agent; its own `argv` and `output` come first. Invalid: no such row."""
     rows = presets() if agent.preset or agent.output else {}
     for name in (agent.preset, agent.output):
         if name not in (*rows, "", "text"):
@@ -61,10 +57,8 @@ def command(
     """Return the command of a run, and its prompt as the program takes it.
 
     `values` are what `{root}`, `{agent}`, `{task}`, `{prompt_file}`, `{schema}` and `{schema_file}`
-    stand for; without `schema` the answer has no fixed form.
-
-    Raises:
-        Invalid: The prompt is too long for an argument (`context-full`).
+    stand for; without `schema` the answer has no fixed form. A prompt too long for an argument is
+    Invalid: `context-full`.
     """
     if row.escape:
         prompt = prompt.replace("@", row.escape)
