@@ -7,7 +7,7 @@ import time
 
 from council.agents import souls
 from council.archive import artifacts
-from council.delegation import model, routing, rules, schemas
+from council.delegation import model, routing, rules
 from council.delegation.model import Call, Event, Message, State
 from council.delegation.row import CALLS
 from council.kernel import codec, ids, times
@@ -55,6 +55,8 @@ def call(
     A guard's no is a result; other refusals are raised.
     """
     if schema is not None:
+        from council.delegation import schemas  # late: few calls expect a form
+
         schemas.check(schema)
     made, over = _sent(app, text, sender, to, trace, refs or [])
     policy, found = policy_of(app, to), list[int]()
