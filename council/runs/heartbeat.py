@@ -14,12 +14,11 @@ from council.kernel import files, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.ids import digest
 from council.kernel.journal import Journal
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime, timedelta
 from council.runs import places, processes, starting, work
 from council.runs.work import Event, Run
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
     from council.runs.kinds import KindRow
@@ -76,12 +75,7 @@ def beat(
 def serve(
     app: App, row: KindRow, name: str, dry_run: bool = False, begin: Begin | None = None
 ) -> dict[str, Any]:
-    """Advance one document, start its runs or file it away; return its row of the report.
-
-    Raises:
-        NotFound: It is gone.
-        Refusal: It is damaged or of a newer version.
-    """
+    """Advance one document, start its runs or file it away; return its row of the report."""
     if not dry_run:
         row.exchange(app, name)
     document, started, filed = row.document(app, name), starting.Started(), ""

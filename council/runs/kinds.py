@@ -7,11 +7,10 @@ import os
 from council.kernel import times
 from council.kernel.document import Document
 from council.kernel.ids import cut
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime, timedelta
 from council.runs.work import Event, Run, Work
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
     from council.app import App

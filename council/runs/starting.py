@@ -12,13 +12,12 @@ import sys
 
 from council.kernel import files, times
 from council.kernel.ids import digest
-from council.kernel.record import Any, Record
+from council.kernel.record import TYPE_CHECKING, Any, Record
 from council.kernel.times import timedelta
 from council.runs import places, processes, work
 from council.runs.places import Place
 from council.runs.work import Event, Work
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -76,17 +75,11 @@ def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
 
 
 class Started(Record):
-    """What came of the work of one document.
+    """What came of the work of one document."""
 
-    Attributes:
-        woken: Agents whose run was claimed, or whose task was put in their folder.
-        waiting: Agent to why it is not started: a code of `Hindrance`, or `no-place`.
-        until: When the first of those that wait may be started, if time alone cures it.
-    """
-
-    woken: list[str] = []
-    waiting: dict[str, str] = {}
-    until: str | None = None
+    woken: list[str] = []  # agents whose run was claimed, or whose task was put in their folder
+    waiting: dict[str, str] = {}  # agent to a code: of `Hindrance`, `no-place`, or of OpenClaw
+    until: str | None = None  # when the first of them may be started, if time alone cures it
 
 
 def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = None) -> Started:

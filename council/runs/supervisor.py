@@ -14,12 +14,11 @@ import time
 from council.kernel import times
 from council.kernel.errors import Away, NotFound, Refusal
 from council.kernel.files import locks
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import heartbeat, starting, tracing, work
 from council.runs.drivers import Output, RunPlace
 from council.runs.places import Place
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
     from council.app import App
