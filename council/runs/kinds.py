@@ -21,19 +21,14 @@ RETRIES = timedelta(days=366)  # within it everything is tried again that will b
 
 
 class KindRow:
-    """A kind of document whose agents are run; `councils/row.py` has the first one.
-
-    `place_in_report` is the key of the heartbeat's report that lists its documents, which lie in
-    `folder` below `.council`; `module` has the eight functions of the kind. `hooks` are the user's
-    hooks by the type of event that fires them. `by_command`: `council respond` hands in an answer.
-    """
+    """A kind of document whose agents are run; `councils/row.py` has the first one."""
 
     name: str
-    place_in_report: str
-    folder: str = ""
-    module: Any
-    hooks: dict[str, str] = {"run.failed": "failed"}
-    by_command = False
+    place_in_report: str  # the key of the heartbeat's report that lists its documents
+    folder: str = ""  # where they lie, below `.council`
+    module: Any  # has the eight functions of the kind
+    hooks: dict[str, str] = {"run.failed": "failed"}  # the user's, by the event that fires them
+    by_command = False  # `council respond` hands in an answer
 
     def names(self, app: App) -> list[str]:
         """Return the names of the open documents."""

@@ -132,12 +132,8 @@ def _clock_is_asked(app: App) -> bool:
     program = programs.which("openclaw", path) if job else ""
     if not (job and program):
         return False
-    null = os.open(os.devnull, os.O_RDWR)
-    try:
-        argv = ["openclaw", "cron", "run", job[0].decode("ascii", "replace").strip()]
-        processes.spawn(program, argv, app.env, [null] * 3, [])
-    finally:
-        os.close(null)
+    argv = ["openclaw", "cron", "run", job[0].decode("ascii", "replace").strip()]
+    processes.spawn(program, argv, app.env, [], [])
     return True
 
 
@@ -193,9 +189,8 @@ def cleared(env: dict[str, str]) -> dict[str, str]:
 
 def _begin(app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
     argv, env = order(app, row, name, claimed)
-    null, kept = os.open(os.devnull, os.O_RDWR), [place.descriptor for place in claimed]
     try:
-        processes.spawn(argv[0], argv, env, [null] * 3, kept)
+        processes.spawn(argv[0], argv, env, [], [place.descriptor for place in claimed])
     finally:
-        for descriptor in (null, *kept):
-            os.close(descriptor)
+        for place in claimed:
+            place.leave()

@@ -22,16 +22,12 @@ ATTEMPTS = 3
 
 
 class Work(Record, settled=True):
-    """A run that ought to be under way: who, in which round, and for the how-manieth time.
-
-    `task` is what for: `turn`, `vote`, `synthesis`, `contribution`, or `question` (asked again),
-    which counts its own attempts.
-    """
+    """A run that ought to be under way: who, in which round, and for the how-manieth time."""
 
     agent: str
-    task: str
+    task: str  # `turn`, `vote`, `synthesis`, `contribution`, `question` (asked again), …
     tour: int
-    attempt: int = 1
+    attempt: int = 1  # a question counts its own
 
     def ident(self, document: str) -> str:
         """Return the run's id, which is also the task id that the agent sees."""
