@@ -16,7 +16,7 @@ from council.kernel.errors import Away, NotFound, Refusal
 from council.kernel.files import locks
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import heartbeat, starting, tracing, work
-from council.runs.drivers import Output, RunPlace
+from council.runs.drivers import Output, RunPlace, scripted
 from council.runs.places import Place
 
 if TYPE_CHECKING:
@@ -33,11 +33,9 @@ def run_agent(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     if agent.faults:
         return Output(code="bad-settings", words=agent.faults[0])
     if agent.driver == "scripted":
-        from council.runs.drivers import scripted  # late: each brings what only it needs
-
-        return scripted.run(agent, place)
+        return scripted(place)
     if agent.driver == "openai":
-        from council.runs.drivers import openai as driver  # late: as above
+        from council.runs.drivers import openai as driver  # late: each brings what only it needs
     elif agent.driver == "openclaw":
         from council.runs.drivers import openclaw as driver  # type: ignore[no-redef]
     elif agent.driver == "command":

@@ -1,4 +1,4 @@
-"""The ways to run an agent, one module a driver: what each is given, and what it gives back."""
+"""The ways to run an agent: what each driver, mostly a module, is given, and what it gives back."""
 
 from __future__ import annotations
 
@@ -93,3 +93,39 @@ def judged(
     line = " ".join(output.words.split())
     output.words = "".join(letter for letter in line if letter.isprintable())
     return output
+
+
+# --- Answers of a file, for the demo, rehearsals and tests
+
+
+def scripted(place: RunPlace) -> Output:
+    """Return the answer that `answers.md` of an agent has for this turn.
+
+    An answer for the round of a number counts before one for a phase. `*` is everybody. Of several
+    answers under the same heading the first one counts.
+    """
+    path = f"{place.root}/memory/agents/{place.agent}/answers.md"
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            rows = script(file.read(16 << 20))
+    except OSError as error:
+        return Output(code="bad-settings", words=f"{path}: {error.strerror}")
+    found = {row[:2]: row for row in reversed(rows)}
+    for due in (place.variables.get(f"COUNCIL_{one}", "") for one in ("TOUR", "PHASE")):
+        if row := found.get((place.agent, due)) or found.get(("*", due)):
+            return Output(status=row[2], text=row[3])
+    return Output(code="no-answer", words="its file has no answer for this turn")
+
+
+def script(text: str) -> list[tuple[str, str, str, str]]:
+    """Return the answers of a file: agent, when due, status, text.
+
+    A heading such as `## henry COLLECT` or `## sage 3 done` says the first three; the answer is all
+    up to the next one.
+    """
+    import re  # late: slow to import, and few agents are scripted
+
+    heading = r"(?m)^## (\S+) (\d+|[A-Z]+)(?: (responded|agreed|done))?[ \t]*$"
+    _, *parts = re.split(heading, text)
+    rows = zip(*(parts[at::4] for at in range(4)), strict=True)
+    return [(who, due, (status or "").upper(), answer.strip()) for who, due, status, answer in rows]
