@@ -98,6 +98,18 @@ class KindRow:
         """Return the agents whose runs are under way."""
         return sorted(run.agent for run in state.runs.by_id.values() if run.is_open())
 
+    def wake(self, app: App, state: Any) -> datetime | None:
+        """Return when it has to be looked at again, None for never.
+
+        Agents that work by hand are waited for, not run.
+        """
+        found: datetime | None = self.module.wake(state)
+        if found and found <= app.now:
+            asked = (one.agent for one in self.module.work(state, app.now))
+            is_manual = (a for a in asked if app.settings.agent(a, app.soul(a)).driver == "manual")
+            found = self.module.wake(state, frozenset(is_manual))
+        return found
+
     def time_limit(self, app: App, state: Any, work: Work, usual: float) -> float:
         """Return the seconds that a run may take; `usual` are those of its agent."""
         return usual
@@ -138,9 +150,7 @@ class KindRow:
 
     def explained(self, app: App, name: str, state: Any) -> dict[str, Any]:
         """Return what it waits for, what is in the way, and what comes next."""
-        from council.runs import heartbeat  # late: it is imported by most that need this module
-
-        row, wake = self.status(app, name, state), heartbeat.wake(app, self, state)
+        row, wake = self.status(app, name, state), self.wake(app, state)
         until = {"since": None, "until": times.text(wake) if wake and wake > app.now else None}
         who = dict.fromkeys([*row["running"], *row["waiting"]])
         waits = [{"what": f"an answer of {one}", "agentId": one, **until} for one in who]

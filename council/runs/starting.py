@@ -63,15 +63,13 @@ def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
     if rest := registry.rest_of(state, agent, now):
         words = f"{agent.id} rests until {rest.until} after failures: {rest.words}"
         return Hindrance(code="resting", words=words, until=rest.until)
-    used, code, most = registry.today(state, now), "", 0.0
-    open_runs = len(places.held(f"{app.state_folder}/places"))
-    if limits.max_runs_per_day and used.runs + open_runs >= limits.max_runs_per_day:
-        code, most = "max_runs_per_day", limits.max_runs_per_day
-    elif limits.max_usd_per_day and used.usd >= limits.max_usd_per_day:
-        code, most = "max_usd_per_day", limits.max_usd_per_day
-    words = f"{code} = {most} of council.toml is reached for today"
-    midnight = f"{times.text(now + timedelta(days=1))[:10]}T00:00:00Z"
-    return Hindrance(code=code, words=words, until=midnight) if code else None
+    used, open_runs = registry.today(state, now), len(places.held(f"{app.state_folder}/places"))
+    for code, many in (("max_runs_per_day", used.runs + open_runs), ("max_usd_per_day", used.usd)):
+        if 0 < (most := getattr(limits, code)) <= many:
+            words = f"{code} = {most} of council.toml is reached for today"
+            midnight = f"{times.text(now + timedelta(days=1))[:10]}T00:00:00Z"
+            return Hindrance(code=code, words=words, until=midnight)
+    return None
 
 
 class Started(Record):

@@ -136,7 +136,7 @@ class Supervisor:
             self.app.again()
             heartbeat.beat(self.app, begin=self.fork)
             state = self.row.document(self.app, self.name).peek()
-            wake = heartbeat.wake(self.app, self.row, state)
+            wake = self.row.wake(self.app, state)
             leases = [run.lease for run in state.runs.by_id.values() if run.is_open()]
             if wake is None or times.text(wake) in leases:  # others have the word
                 break
