@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 50
 _NEVER = "9999"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def beat(
@@ -192,7 +193,7 @@ class Hint:
     as they were when it was read, and the instant from which something can be due. A row that fits
     skips the document. A missing, old or damaged hint costs time, never truth: the first line has
     stamps of what all documents depend on, and the last line is a digest of the others. Folders and
-    pages are paths from `.council` on.
+    pages are paths from `.council` on, which are found faster than whole ones.
     """
 
     quiet_ns = 2_000_000_000  # no row for what changed since: clocks of file systems are coarse
@@ -203,7 +204,9 @@ class Hint:
         self._rows: dict[str, list[str]] = {}
         self._new: dict[str, list[str]] = {}
         self._before: dict[str, list[str]] = {}
+        self._at = -1
         try:
+            self._at = os.open(state, _FOLDER)
             found = files.read(self._path)
             text = found[0].decode() if found else ""
         except (OSError, ValueError, Refusal):  # a hint that cannot be read is none
@@ -214,6 +217,10 @@ class Hint:
         if last == digest(body) and body.split("\n", 1)[0] == self._head:
             rows = [line.split("\t") for line in body.split("\n")[1:]]
             self._rows = {row[0]: row for row in rows if len(row) == 4}
+
+    def __del__(self) -> None:
+        if self._at >= 0:
+            os.close(self._at)
 
     def skips(self, folder: str, page: str) -> bool:
         """Return whether a document is as it was and nothing in it can be due now."""
@@ -264,7 +271,7 @@ class Hint:
         made = []
         for path in paths:
             try:
-                at = os.lstat(os.path.join(self._state, path))
+                at = os.lstat(path, dir_fd=self._at)
                 made.append(f"{at.st_ino}:{at.st_size}:{at.st_mtime_ns}:{at.st_ctime_ns}")
             except OSError:
                 made.append("-")
