@@ -6,12 +6,11 @@ words of an answer; what no rule fits is passed over.
 
 from __future__ import annotations
 
-import os
-
 from council.kernel import codec
 from council.kernel.errors import Invalid
 from council.kernel.page import decoded
 from council.kernel.record import Any, Record
+from council.kernel.words import template
 
 MOST_TRIES = 5  # after so many failed requests in a row a program is not waited for
 WORDS = 400
@@ -20,7 +19,6 @@ _ABOVE = ("above", "as printed", "as posted", "stands as", "ci-dessus", "plus ha
 _TAGS = "think|thinking|thoughts?|reasoning"
 _THINKS, _THOUGHT = rf"(?im:^[ \t]*<(?:{_TAGS})>)", rf"(?i:</(?:{_TAGS})>)"
 HOPELESS = ("refused-key", "no-credit", "bad-model", "context-full", "refused-by-model")
-_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Said(Record):
@@ -81,8 +79,7 @@ class Listener:
 def _table(name: str) -> dict[str, Any]:
     import tomllib  # late: plain answers need no table
 
-    with open(f"{_HERE}/{name}.toml", "rb") as file:
-        return tomllib.load(file)
+    return tomllib.loads(template(f"agents/{name}.toml"))
 
 
 def _at(event: Any, path: str) -> list[Any]:

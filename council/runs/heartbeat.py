@@ -155,13 +155,10 @@ def note_ends(app: App, runs: Any) -> None:
     from council.agents import registry  # late: an idle heartbeat has no ended runs
 
     def decide(state: Any) -> list[Event]:
-        settings, left = app.settings, [run for run in new if run.id not in state.runs]
-        if not left:
-            return []
-        agent = settings.agent(left[0].agent, app.soul(left[0].agent))
-        return registry.run_ended(state, left[0], agent, settings.limits, app.now)
+        return registry.run_ended(state, run, agent, app.settings.limits, app.now)
 
-    for _ in new:  # each sees how its agent failed before
+    for run in new:  # each sees how its agent failed before
+        agent = app.settings.agent(run.agent, app.soul(run.agent))
         app.registry().change(decide, by="heartbeat", at=app.now, via="run", create=True)
 
 

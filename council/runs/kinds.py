@@ -99,12 +99,9 @@ class KindRow:
         return sorted(run.agent for run in state.runs.by_id.values() if run.is_open())
 
     def wake(self, app: App, state: Any) -> datetime | None:
-        """Return when it has to be looked at again, None for never.
-
-        Agents that work by hand are waited for, not run.
-        """
+        """Return when it has to be looked at again, None for never."""
         found: datetime | None = self.module.wake(state)
-        if found and found <= app.now:
+        if found and found <= app.now:  # who works by hand is waited for, not run
             asked = (one.agent for one in self.module.work(state, app.now))
             is_manual = (a for a in asked if app.settings.agent(a, app.soul(a)).driver == "manual")
             found = self.module.wake(state, frozenset(is_manual))

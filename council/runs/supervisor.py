@@ -168,10 +168,7 @@ class Supervisor:
 
 
 def main(app: App, argv: list[str]) -> None:
-    """Supervise the runs that the arguments name: kind, name; then run, place, descriptor of each.
-
-    The process of the first run is copied for the others.
-    """
+    """Supervise the runs that the arguments name: kind, name; then run, place, descriptor each."""
     app.env = app.world
     kind, name, *rest = argv
     row = next(one for one in app.kinds if one.name == kind)
