@@ -108,7 +108,6 @@ def check(rules: list[Binding], agents: set[str], scope: str) -> list[dict[str, 
     for at, one in enumerate(rules):
         later = [o for o in rules[at + 1 :] if o.meets(one.wants) and o.tiers() == one.tiers()]
         made += _ambiguous(one, later)
-    lost = [one for one in rules if one.agent_id not in agents]
     names = ("account", "channel")
     used = {name: {o for one in rules for o in one.wants.get(name, [])} for name in names}
     several = [f"{len(values)} {name}s" for name, values in used.items() if len(values) > 1]
@@ -116,6 +115,7 @@ def check(rules: list[Binding], agents: set[str], scope: str) -> list[dict[str, 
         many, fix = " and ".join(several), 'say dm_scope = "account-channel-peer" under [routing]'
         words = f"all direct messages to an agent share one session, and there are {many}: {fix}"
         made.append(_warned("dm-scope", [], words))
+    lost = [one for one in rules if one.agent_id not in agents]
     words = "{0.rule_id} names {0.agent_id}, which is no agent here"
     return made + [_warned("missing-agent", [one], words.format(one)) for one in lost]
 
