@@ -29,23 +29,18 @@ def values(line: list[str] | str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("line", "given"),
-    [
-        ("respond Yes. --as ada --name=k --json", "as_=ada name=k json=True text=Yes."),
-        ("respond --confidence 4 --amend -- --text", "confidence=4 amend=True text=--text"),
-        ("vote --choice A --stance bea=agree", "choice=A stances=['bea=agree']"),
-        ("synthesize --file x.md --root /tmp -", "file=x.md root=/tmp text=-"),
-        ("status k --problems", "which=k problems=True"),
-        ("convene Q? --agents a,b --agents c", "topic=Q? agents=['a','b','c']"),
-        ("log -n5 -f", "number=5 follow=True"),
-        ("heartbeat --wait", "wait=3650d"),
-        ("heartbeat --wait --json", "wait=3650d json=True"),
-        ("heartbeat --wait 5m", "wait=5m"),
-        ("--root /x --json agent remove ada", "root=/x json=True agent=ada"),
-        ("--now 2026-11-28T09:00:00Z stop --now", "clock=2026-11-28T09:00:00Z now_=True"),
-        ("stop --now k", "now_=True which=k"),
-        ("stop --now=2026-11-28", "clock=2026-11-28"),
-    ],
-)
+    [("respond Yes. --as ada --name=k --json", "as_=ada name=k json=True text=Yes."),
+     ("respond --confidence 4 --amend -- --text", "confidence=4 amend=True text=--text"),
+     ("vote --choice A --stance bea=agree", "choice=A stances=['bea=agree']"),
+     ("synthesize --file x.md --root /tmp -", "file=x.md root=/tmp text=-"),
+     ("status k --problems", "which=k problems=True"),
+     ("convene Q? --agents a,b --agents c", "topic=Q? agents=['a','b','c']"),
+     ("log -n5 -f", "number=5 follow=True"), ("heartbeat --wait", "wait=3650d"),
+     ("heartbeat --wait --json", "wait=3650d json=True"), ("heartbeat --wait 5m", "wait=5m"),
+     ("--root /x --json agent remove ada", "root=/x json=True agent=ada"),
+     ("--now 2026-11-28T09:00:00Z stop --now", "clock=2026-11-28T09:00:00Z now_=True"),
+     ("stop --now k", "now_=True which=k"), ("stop --now=2026-11-28", "clock=2026-11-28")],
+)  # fmt: skip
 def test_a_line_is_read(line: str, given: str) -> None:
     read = {name: str(one).replace(" ", "") for name, one in values(line).items()}
     assert read == dict(one.split("=", 1) for one in given.split())
