@@ -96,14 +96,11 @@ def test_plain_stances_are_heard(word: str, said_as: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *["", " \n", "NO_REPLY", "NO\\_REPLY\n\nNO_REPLY", "ann: NO_REPLY", "[ann] NO_REPLY</s>"],
-        *["HEARTBEAT_OK", "No response requested.", "[Your answer here]"],
-        '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>',
-        "<think>\nI could buy it.\n</think>\n",
-        "<|channel|>analysis<|message|>Hm.<|end|>",
-    ],
-)
+    [*["", " \n", "NO_REPLY", "NO\\_REPLY\n\nNO_REPLY", "ann: NO_REPLY", "[ann] NO_REPLY</s>"],
+     *["HEARTBEAT_OK", "No response requested.", "[Your answer here]"],
+     '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>',
+     "<think>\nI could buy it.\n</think>\n", "<|channel|>analysis<|message|>Hm.<|end|>"],
+)  # fmt: skip
 def test_nothing_said(text: str) -> None:
     for form in (FREE, TURN.copy(author="ann"), Form(kind="synthesis", author="ann")):
         assert codes(read(text, form)) == ["nothing-said"]
@@ -191,14 +188,10 @@ def test_a_synthesis() -> None:
 
 @pytest.mark.parametrize(
     ("text", "asked"),
-    [
-        ("My draft:\n\n- 🐢 Ben (agent:ben): AGREED\n- @cleo: RESPONDED", False),
-        ("The last line is `STATUS: AGREED` then.", False),
-        ("I AGREED to that in May.", True),
-        ("One is enough. Status: agreed", True),
-        ("I would never say STATUS: AGREED.", True),
-    ],
-)
+    [("My draft:\n\n- 🐢 Ben (agent:ben): AGREED\n- @cleo: RESPONDED", False),
+     ("The last line is `STATUS: AGREED` then.", False), ("I AGREED to that in May.", True),
+     ("One is enough. Status: agreed", True), ("I would never say STATUS: AGREED.", True)],
+)  # fmt: skip
 def test_only_words_of_the_author_are_asked_about(text: str, asked: bool) -> None:
     assert codes(read(text, FREE)) == ["unclear-status"] * asked
 
@@ -334,15 +327,11 @@ def test_a_refusal_or_an_error_of_a_program_is_no_answer() -> None:
 
 @pytest.mark.parametrize(
     ("line", "code"),
-    [
-        ("I'm sorry, but I can't assist with that.", "refused-by-model"),
-        (ERRORS.split("\n")[0], "unreachable"),
-        ("Error: rate limit reached", "quota"),
-        ("Invalid API key · Please run /login", "refused-key"),
-        ("The file does not exist.", "no-answer"),
-        ("HEARTBEAT_OK", "no-answer"),
-    ],
-)
+    [("I'm sorry, but I can't assist with that.", "refused-by-model"),
+     (ERRORS.split("\n")[0], "unreachable"), ("Error: rate limit reached", "quota"),
+     ("Invalid API key · Please run /login", "refused-key"),
+     ("The file does not exist.", "no-answer"), ("HEARTBEAT_OK", "no-answer")],
+)  # fmt: skip
 def test_a_run_that_printed_no_answer_has_failed(line: str, code: str) -> None:
     (fault,) = read(line, FREE).faults
     assert hearing.failure(fault)[0] == code
@@ -609,13 +598,9 @@ def test_options_count_and_the_text_is_the_reasoning() -> None:
 
 @pytest.mark.parametrize(
     ("stated", "code"),
-    [
-        (Stated(choice="D"), "bad-choice"),
-        (Stated(choice="A", confidence=6), "bad-confidence"),
-        (Stated(stances=["x=agree"]), "bad-stance"),
-        (Stated(stances=["b=maybe"]), "bad-stance"),
-    ],
-)
+    [(Stated(choice="D"), "bad-choice"), (Stated(choice="A", confidence=6), "bad-confidence"),
+     (Stated(stances=["x=agree"]), "bad-stance"), (Stated(stances=["b=maybe"]), "bad-stance")],
+)  # fmt: skip
 def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> None:
     play = Play("deliberation", options=["Tiles.", "Tin."])
     with pytest.raises(Invalid) as refused:
@@ -627,18 +612,13 @@ def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> No
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [
-        ("10 %|15 %", {"10 %": "A", "15%": "B", "B — 15 %": "B"}),
-        (
-            "C|C++|C#",
-            {"C#": "C", "**C#**": "C", "c++.": "B", "C": "A", "C — C#": "C", "C — C++": ""},
-        ),
-        ("tiles|tin tiles|tin", {"b) tin tiles": "B", "C — tin tiles": "", "A — tiles": "A"}),
-        ("é|e", {"é": "A", "E": "B"}),
-        ("old|new|abstain", {"New.": "B", "B": "B", "abstain": "abstain", "none of these": "new"}),
-        ("tin|straw", {"A — tinned": "A", "B — tin lasts": "", "tin and straw": ""}),
-    ],
-)
+    [("10 %|15 %", {"10 %": "A", "15%": "B", "B — 15 %": "B"}),
+     ("C|C++|C#", {"C#": "C", "**C#**": "C", "c++.": "B", "C": "A", "C — C#": "C", "C — C++": ""}),
+     ("tiles|tin tiles|tin", {"b) tin tiles": "B", "C — tin tiles": "", "A — tiles": "A"}),
+     ("é|e", {"é": "A", "E": "B"}),
+     ("old|new|abstain", {"New.": "B", "B": "B", "abstain": "abstain", "none of these": "new"}),
+     ("tin|straw", {"A — tinned": "A", "B — tin lasts": "", "tin and straw": ""})],
+)  # fmt: skip
 def test_options_that_contain_other_options(options: str, said: dict[str, str]) -> None:
     letters = dict(zip("ABC", options.split("|"), strict=False))
     form = Form(kind="vote", author="a", options=letters)

@@ -201,17 +201,10 @@ def test_a_tool_wraps_the_line_of_a_round() -> None:
 
 
 STATUSES = {
-    "RESPONDED": "RESPONDED",
-    "responded": "RESPONDED",
-    "**Responded**": "RESPONDED",
-    "`DONE`.": "DONE",
-    "_agreed_": "AGREED",
-    "— ✅ ==Agreed==": "AGREED",
-    "[status: RESPONDED]": "RESPONDED",
-    "ANSWERED": "",
-    "RESPONDED | DONE": "",
-    "": "",
-}
+    "RESPONDED": "RESPONDED", "responded": "RESPONDED", "**Responded**": "RESPONDED",
+    "`DONE`.": "DONE", "_agreed_": "AGREED", "— ✅ ==Agreed==": "AGREED",
+    "[status: RESPONDED]": "RESPONDED", "ANSWERED": "", "RESPONDED | DONE": "", "": "",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("word", STATUSES)
@@ -625,12 +618,9 @@ def test_a_block_of_any_shape_breaks_nothing(key: str, value: Any, inner: str | 
 
 
 FORMATTERS = {
-    "prettier": ["--write", "--prose-wrap", "always"],
-    "mdformat": ["--wrap", "80", "--number"],
-    "rumdl": ["fmt", "--no-cache"],
-    "panache": ["format"],
-    "flowmark": ["--inplace", "--nobackup"],
-}
+    "prettier": ["--write", "--prose-wrap", "always"], "mdformat": ["--wrap", "80", "--number"],
+    "rumdl": ["fmt", "--no-cache"], "panache": ["format"], "flowmark": ["--inplace", "--nobackup"],
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -386,13 +386,10 @@ def test_asked_once_and_the_second_answer_counts() -> None:
 
 @pytest.mark.parametrize(
     ("second", "text"),
-    [
-        ("One is enough.\n\nSTATUS: AGREED", "One is enough.\n\nSTATUS: AGREED"),
-        ("One  is enough. STATUS: AGREED", "One  is enough. STATUS: AGREED"),
-        ("Two is", "One is enough.\n\nTwo is"),
-        ("One is enough", "One is enough."),
-    ],
-)
+    [("One is enough.\n\nSTATUS: AGREED", "One is enough.\n\nSTATUS: AGREED"),
+     ("One  is enough. STATUS: AGREED", "One  is enough. STATUS: AGREED"),
+     ("Two is", "One is enough.\n\nTwo is"), ("One is enough", "One is enough.")],
+)  # fmt: skip
 def test_a_first_answer_that_is_repeated_is_not_doubled(second: str, text: str) -> None:
     play = Play()
     play.says("a", "One is enough.", heard=FAULTY)

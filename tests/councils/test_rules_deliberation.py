@@ -223,17 +223,12 @@ def test_what_the_reader_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("procedure", "chosen", "phases"),
-    [
-        ("council", "", ["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"]),
-        ("council", "collect", ["COLLECT", "SYNTHESIZE"]),
-        ("council", "collect resolve synthesize", ["COLLECT", "RESOLVE", "SYNTHESIZE"]),
-        ("deliberation", "vote", ["VOTE", "SYNTHESIZE"]),
-        ("council", "resolve collect", None),
-        ("council", "vote", None),
-        ("council", "synthesize", None),
-        ("court", "", None),
-    ],
-)
+    [("council", "", ["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"]),
+     ("council", "collect", ["COLLECT", "SYNTHESIZE"]),
+     ("council", "collect resolve synthesize", ["COLLECT", "RESOLVE", "SYNTHESIZE"]),
+     ("deliberation", "vote", ["VOTE", "SYNTHESIZE"]), ("council", "resolve collect", None),
+     ("council", "vote", None), ("council", "synthesize", None), ("court", "", None)],
+)  # fmt: skip
 def test_chosen_phases(procedure: str, chosen: str, phases: list[str] | None) -> None:
     if phases is None:
         with pytest.raises(Usage):

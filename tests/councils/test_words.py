@@ -145,20 +145,16 @@ def test_both_languages_have_the_same_words_and_places() -> None:
 
 @pytest.mark.parametrize(
     ("template", "values", "made"),
-    [
-        ("a {x}", {"x": "{y} {/}"}, "a {y} {/}\n"),
-        ("{?x} yes\n{!x} no", {"x": 1}, "yes\n"),
-        ("{?x} yes\n{!x} no", {}, "no\n"),
-        ("{*x} - {it}", {"x": ["a", "b"]}, "- a\n- b\n"),
-        ("{*x}\n{n}\n\n{/}\nend", {"x": [{"n": 1}, {"n": 2}]}, "1\n\n2\n\nend\n"),
-        ("a\n\n{?x}\nb\n\n{/}\nc", {}, "a\n\nc\n"),
-        ("{?x}\n{*x} {?y} {it}\n{/}", {"x": ["a"], "y": 1}, "a\n"),
-        ("{x}\n\n{x}", {"x": "a\n\n\n\nb"}, "a\n\n\n\nb\n\na\n\n\n\nb\n"),
-        ("{x}, {x:loud}, {x:said}", {"x": ["a", "{b}"]}, "a, {b}, A, {B}, “a, {b}”\n"),
-        ("{x:loud}{x:said}.", {"x": ""}, ".\n"),
-        ("{t.n} {t.type:loud}\n{*o} - {letter}", {"t": Tally(n=2), "o": [SIDE]}, "2 NONE\n- A\n"),
-    ],
-)
+    [("a {x}", {"x": "{y} {/}"}, "a {y} {/}\n"), ("{?x} yes\n{!x} no", {"x": 1}, "yes\n"),
+     ("{?x} yes\n{!x} no", {}, "no\n"), ("{*x} - {it}", {"x": ["a", "b"]}, "- a\n- b\n"),
+     ("{*x}\n{n}\n\n{/}\nend", {"x": [{"n": 1}, {"n": 2}]}, "1\n\n2\n\nend\n"),
+     ("a\n\n{?x}\nb\n\n{/}\nc", {}, "a\n\nc\n"),
+     ("{?x}\n{*x} {?y} {it}\n{/}", {"x": ["a"], "y": 1}, "a\n"),
+     ("{x}\n\n{x}", {"x": "a\n\n\n\nb"}, "a\n\n\n\nb\n\na\n\n\n\nb\n"),
+     ("{x}, {x:loud}, {x:said}", {"x": ["a", "{b}"]}, "a, {b}, A, {B}, “a, {b}”\n"),
+     ("{x:loud}{x:said}.", {"x": ""}, ".\n"),
+     ("{t.n} {t.type:loud}\n{*o} - {letter}", {"t": Tally(n=2), "o": [SIDE]}, "2 NONE\n- A\n")],
+)  # fmt: skip
 def test_templates(template: str, values: dict[str, Any], made: str) -> None:
     forms = {"loud": str.upper, "said": "“{it}”"}
     assert words.fill(template, values, forms) == made
