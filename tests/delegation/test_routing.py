@@ -23,17 +23,12 @@ AGENTS = {"owl", "jay"}
 
 @pytest.mark.parametrize(
     ("facts", "agent", "rule", "tier"),
-    [
-        ("peer=anna channel=den", "owl", "anna", "peer"),
-        ("peer=bob channel=den", "jay", "den", "channel"),
-        ("channel=attic", "owl", "rest", "default"),
-        ("account=mail mode=work", "owl", "shop", "account"),
-        ("mode=work", "jay", "work", "mode"),
-        ("capability=write", "jay", "able", "mode"),
-        ("capability=swim", "owl", "rest", "default"),
-        ("", "owl", "rest", "default"),
-    ],
-)
+    [("peer=anna channel=den", "owl", "anna", "peer"),
+     ("peer=bob channel=den", "jay", "den", "channel"), ("channel=attic", "owl", "rest", "default"),
+     ("account=mail mode=work", "owl", "shop", "account"), ("mode=work", "jay", "work", "mode"),
+     ("capability=write", "jay", "able", "mode"), ("capability=swim", "owl", "rest", "default"),
+     ("", "owl", "rest", "default")],
+)  # fmt: skip
 def test_the_most_specific_rule_wins(facts, agent, rule, tier):
     made = routing.route(RULES, routing.facts_of(facts.split()), AGENTS)
     assert (made["agentId"], made["ruleId"], made["tier"]) == (agent, rule, tier)
