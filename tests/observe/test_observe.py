@@ -49,15 +49,12 @@ def test_status_says_who_owes_an_answer_and_what_each_does(ws):
 
 @pytest.mark.parametrize(
     ("happened", "minutes", "code", "words"),
-    [
-        ([run(), failure()], 2, "refused-key", "401 Unauthorized"),
-        ([run(place=0)], 2, "lost", "ended unexpectedly"),
-        ([{"type": "kept", "file": "ab.md", "why": "torn"}], 2, "kept", "k/conflicts/ab"),
-        ([], 75, "no-clock", "no heartbeat ran"),
-        ([], -20, "ahead", "opened in the future"),
-        ([{"type": "paused", "pausedAt": "2026-11-28T09:01:00Z"}], 75, None, ""),
-    ],
-)
+    [([run(), failure()], 2, "refused-key", "401 Unauthorized"),
+     ([run(place=0)], 2, "lost", "ended unexpectedly"),
+     ([{"type": "kept", "file": "ab.md", "why": "torn"}], 2, "kept", "k/conflicts/ab"),
+     ([], 75, "no-clock", "no heartbeat ran"), ([], -20, "ahead", "opened in the future"),
+     ([{"type": "paused", "pausedAt": "2026-11-28T09:01:00Z"}], 75, None, "")],
+)  # fmt: skip
 def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words):
     ws.add("k", *happened) if happened else None
     folder = ws.app.conversation("k").folder + "/conflicts"
@@ -99,14 +96,11 @@ def test_problems_of_the_workspace(ws):
 
 @pytest.mark.parametrize(
     ("toml", "happened", "code", "cure"),
-    [
-        ("", [], "not-started", "council heartbeat"),
-        ("", ["halt"], "halted", "council resume --all"),
-        ("max_runs_per_day = 1", ["count"], "max_runs_per_day", "raise max_runs_per_day"),
-        ("max_usd_per_day = 0.5", ["count"], "max_usd_per_day", "raise max_usd_per_day"),
-        ("failures_before_rest = 1", ["fail"], "resting", "Run /nonexistent/ada by hand"),
-    ],
-)
+    [("", [], "not-started", "council heartbeat"), ("", ["halt"], "halted", "council resume --all"),
+     ("max_runs_per_day = 1", ["count"], "max_runs_per_day", "raise max_runs_per_day"),
+     ("max_usd_per_day = 0.5", ["count"], "max_usd_per_day", "raise max_usd_per_day"),
+     ("failures_before_rest = 1", ["fail"], "resting", "Run /nonexistent/ada by hand")],
+)  # fmt: skip
 def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, code, cure):
     with open(f"{ws.root}/council.toml", "a") as file:
         file.write(f"[limits]\n{toml}\n")
@@ -210,12 +204,9 @@ def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
 
 @pytest.mark.parametrize(
     ("old", "new", "broken"),
-    [
-        ("(agent:bob): WAITING", "(agent:bob): MAYBE", True),
-        ("(agent:bob): WAITING", "(agent:bob): RESPONDED", False),
-        ("# Active", "# Active", False),
-    ],
-)
+    [("(agent:bob): WAITING", "(agent:bob): MAYBE", True),
+     ("(agent:bob): WAITING", "(agent:bob): RESPONDED", False), ("# Active", "# Active", False)],
+)  # fmt: skip
 def test_check_finds_a_broken_page(ws, old, new, broken):
     path = ws.app.page_of("k")
     with open(path) as file:
