@@ -177,14 +177,9 @@ def test_output_of_another_form_is_named():
 
 @pytest.mark.parametrize(
     ("text", "rest"),
-    [
-        ("<think>hm</think>Yes.", "Yes."),
-        ("It thinks.\n</think>\nYes.", "Yes."),
-        ("<Thinking>hm</thinking> Yes.\n</think>\nSo.", "Yes.\n\nSo."),
-        ("<think>never closed", ""),
-        ("Yes.</think>", "Yes."),
-        ("Use `<think>` where a < b.", "Use `<think>` where a < b."),
-    ],
-)
+    [("<think>hm</think>Yes.", "Yes."), ("It thinks.\n</think>\nYes.", "Yes."),
+     ("<Thinking>hm</thinking> Yes.\n</think>\nSo.", "Yes.\n\nSo."), ("<think>never closed", ""),
+     ("Yes.</think>", "Yes."), ("Use `<think>` where a < b.", "Use `<think>` where a < b.")],
+)  # fmt: skip
 def test_thoughts_are_no_part_of_an_answer(text, rest):
     assert without_thoughts(text) == rest
