@@ -38,15 +38,12 @@ def test_the_form() -> None:
 @pytest.mark.parametrize("lang", ["en", "fr"])
 @pytest.mark.parametrize(
     ("typed", "author", "agent", "text"),
-    [
-        ("Anna: I like the red one.", "anna", None, "I like the red one."),
-        ("X: Mine.", "x", None, "Mine."),
-        ("Moderator: Closed.", None, None, "Closed."),
-        ("a: Said by hand.", "a", "a", "Said by hand."),
-        ("Just words, without a name", None, None, "Just words, without a name"),
-        ("Anna:\nTwo\n\nparagraphs.", "anna", None, "Two\n\nparagraphs."),
-    ],
-)
+    [("Anna: I like the red one.", "anna", None, "I like the red one."),
+     ("X: Mine.", "x", None, "Mine."), ("Moderator: Closed.", None, None, "Closed."),
+     ("a: Said by hand.", "a", "a", "Said by hand."),
+     ("Just words, without a name", None, None, "Just words, without a name"),
+     ("Anna:\nTwo\n\nparagraphs.", "anna", None, "Two\n\nparagraphs.")],
+)  # fmt: skip
 def test_a_message_that_is_typed(
     lang: str, typed: str, author: str | None, agent: str | None, text: str
 ) -> None:
