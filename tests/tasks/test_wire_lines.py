@@ -51,15 +51,12 @@ FAULTS = [
     (GOOD.replace("|D|", "|Done|"), "STATE is Done and must be N, R, D, F, X or -", GOOD),
     (GOOD.replace("|S|", "|Success|"), "TYPE is Success and must be one letter: S, E, C, U", GOOD),
     (GOOD + "|6", "DATA contains a bar", GOOD.replace("results=5", "result=…")),
-    (
-        "M2|W1>O1|E|T1|P1|E33|-|0|S1|B300|desc=none",
-        "STATE is E33",
-        "M2|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=none",
-    ),
+    ("M2|W1>O1|E|T1|P1|E33|-|0|S1|B300|desc=none", "STATE is E33",
+     "M2|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=none"),
     ("Five of them.", "there is no line of the protocol", GOOD.replace("results=5", "result=…")),
     (GOOD.replace("W1>O1", "W1:O1"), "ROUTE is W1:O1", GOOD),
     (GOOD.replace("M2|", "High|"), "MSG is High", GOOD),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "fault", "right"), FAULTS)
