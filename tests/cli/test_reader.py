@@ -1,7 +1,5 @@
 """Command lines are read by the table of commands, which Typer shows as help."""
 
-from __future__ import annotations
-
 import inspect
 import shlex
 from importlib import import_module

@@ -1,7 +1,5 @@
 """What commands print for people, played in one workspace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -6,8 +6,6 @@ A row: kind, text, (position, claude's and gpt's stance, confidence, choice), or
 
 # ruff: noqa: E501
 
-from __future__ import annotations
-
 TURN = "## Position\n{p}\n\n## Responses to Others\n{r}\n\n## Reasoning\nIt is so.\n\n## Confidence\n{c}"
 
 

@@ -1,7 +1,5 @@
 """Conversations that several tests of the page use."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from hypothesis import strategies as st

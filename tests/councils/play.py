@@ -4,8 +4,6 @@ After every command: what is due is added, the same command again gives nothing,
 anew gives the same state, every event survives JSON, and due and work are empty before `wake`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The minutes: the decision first, dissent in its own words, all that was said, nothing made up."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What people and tools do to a page, and what becomes of it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The page of a conversation: its exact form, and that no text of others changes its structure."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How a conversation advances: document 000."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

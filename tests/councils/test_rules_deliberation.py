@@ -1,7 +1,5 @@
 """How a deliberation advances: document 003."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random histories: whatever happens in whatever order, a conversation ends and counts once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """How a verdict is counted: the vectors, and the properties of every small council."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

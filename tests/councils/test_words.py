@@ -1,7 +1,5 @@
 """Every sentence over a tally says what the tally holds, and nothing of it is left unsaid."""
 
-from __future__ import annotations
-
 import random
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Routes: the most specific rule that holds wins, and every step of the way is told."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.delegation import routing

@@ -1,7 +1,5 @@
 """The guards of document 004: given these calls and messages, when this one, then that."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """The form of an answer, by the real library in a process of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.delegation import schemas

@@ -1,7 +1,5 @@
 """Every command in README.md and docs/ is played, and prints what the page shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -4,8 +4,6 @@
 any kind with a page: give it a driver whose commands answer.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

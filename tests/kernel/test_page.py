@@ -1,7 +1,5 @@
 """How texts are shown and read back: nothing of a text can become a part of the page."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import pytest

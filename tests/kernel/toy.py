@@ -1,7 +1,5 @@
 """A small kind of document for tests of the kernel: people answer, and write notes on a page."""
 
-from __future__ import annotations
-
 from council.kernel.errors import Conflict, Refused
 from council.kernel.ids import digest
 from council.kernel.page import END, Taken, escaped

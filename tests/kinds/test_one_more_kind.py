@@ -1,7 +1,5 @@
 """One more kind of document, and nothing outside of this file knows it: errands for agents."""
 
-from __future__ import annotations
-
 import os
 import time
 from datetime import UTC, datetime, timedelta

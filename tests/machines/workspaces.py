@@ -1,7 +1,5 @@
 """The workspace of one machine of a council, with the command in it and a net before it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

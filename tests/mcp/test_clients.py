@@ -1,7 +1,5 @@
 """`council mcp` with the client of the official SDK: both ways, both revisions."""
 
-from __future__ import annotations
-
 import json
 
 import anyio

@@ -1,7 +1,5 @@
 """status, explain, doctor, check, log, board and forget over real conversations."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

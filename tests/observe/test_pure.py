@@ -1,7 +1,5 @@
 """What observing decides without a disk: names of copies, hooks, redaction."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.councils import evolution, rules

@@ -1,7 +1,5 @@
 """The glossary of `council explain`."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.cli import printing

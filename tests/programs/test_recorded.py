@@ -4,8 +4,6 @@
 the signal; `killed`: it was ended from outside) and what has to come of it.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

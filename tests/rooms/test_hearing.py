@@ -1,7 +1,5 @@
 """What agents' programs print in a room, and what hooks report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

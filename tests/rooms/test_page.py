@@ -1,7 +1,5 @@
 """The page of a room: what people type on it, and what stale or changed copies do."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.kernel.record import Any

@@ -1,7 +1,5 @@
 """What a room's agents are told, how their words enter it, and what observers see of it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any

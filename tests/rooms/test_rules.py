@@ -1,7 +1,5 @@
 """Rooms: who has the floor, delivery, cycles, sleep, guards, discussions (document 001)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests of runs with real processes share."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The driver that runs programs: real small programs, real files."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

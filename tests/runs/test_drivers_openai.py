@@ -1,7 +1,5 @@
 """The driver `openai` against a small server on this machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

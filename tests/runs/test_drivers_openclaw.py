@@ -1,7 +1,5 @@
 """The driver of OpenClaw, with a small program that says what the real one said."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Presets and scripted answers."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime

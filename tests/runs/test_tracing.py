@@ -1,7 +1,5 @@
 """Traces that the environment carries."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Rooms through the installed command: hooks, programs, a discussion, a master and its slave."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """`council serve` as a process: its address, a link, live events, runs that it starts, its end."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """Document 002 through the installed command: its four flows, and lines that are sent by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

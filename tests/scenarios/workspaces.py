@@ -1,7 +1,5 @@
 """The installed command on a workspace of its own, with real processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
@@ -14,6 +12,31 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = [sys.executable, "-m", "council"]
+
+
+class Terminal:
+    """A terminal of 80 columns with a command on it, and all that was printed there."""
+
+    def __init__(self, argv: list[str], folder: Path, env: dict[str, str]) -> None:
+        self.end, inside = pty.openpty()
+        termios.tcsetwinsize(inside, (24, 80))
+        self.process = subprocess.Popen(
+            argv, cwd=folder, env=env, stdin=inside, stdout=inside, stderr=inside,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(inside)
+        self.seen = b""
+
+    def until(self, words: str = "") -> str:
+        """Return all that was printed once an expression fits it, or once the command is over."""
+        while not words or not re.search(words, self.seen.decode(errors="replace")):
+            assert select.select([self.end], [], [], 60)[0], self.seen.decode()
+            try:
+                self.seen += os.read(self.end, 65536)
+            except OSError:  # the command is over
+                self.process.wait(60)
+                break
+        return self.seen.decode()
 
 
 class Workspace:
@@ -67,28 +90,3 @@ class Workspace:
     def terminal(self, *words: str) -> Terminal:
         """Start a command on a terminal of 80 columns."""
         return Terminal([*COMMAND, *words], self.root, self.env)
-
-
-class Terminal:
-    """A terminal of 80 columns with a command on it, and all that was printed there."""
-
-    def __init__(self, argv: list[str], folder: Path, env: dict[str, str]) -> None:
-        self.end, inside = pty.openpty()
-        termios.tcsetwinsize(inside, (24, 80))
-        self.process = subprocess.Popen(
-            argv, cwd=folder, env=env, stdin=inside, stdout=inside, stderr=inside,
-            start_new_session=True,
-        )  # fmt: skip
-        os.close(inside)
-        self.seen = b""
-
-    def until(self, words: str = "") -> str:
-        """Return all that was printed once an expression fits it, or once the command is over."""
-        while not words or not re.search(words, self.seen.decode(errors="replace")):
-            assert select.select([self.end], [], [], 60)[0], self.seen.decode()
-            try:
-                self.seen += os.read(self.end, 65536)
-            except OSError:  # the command is over
-                self.process.wait(60)
-                break
-        return self.seen.decode()

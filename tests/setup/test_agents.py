@@ -1,7 +1,5 @@
 """Adding, changing and removing agents."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

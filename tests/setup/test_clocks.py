@@ -1,7 +1,5 @@
 """What runs the heartbeat: lines and units that are written, and those that are read."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import stat

@@ -1,7 +1,5 @@
 """The demo and rehearsals: whole councils without a model."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Accounts of Discord: registered by hand, scanned from `ego.json` (document 001, section 1)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

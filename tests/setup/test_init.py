@@ -1,7 +1,5 @@
 """Making a workspace."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

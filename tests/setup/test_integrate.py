@@ -1,7 +1,5 @@
 """Adding council to agent programs: all else in their settings stays."""
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib

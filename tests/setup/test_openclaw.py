@@ -1,7 +1,5 @@
 """OpenClaw set up by its own commands, of which a small program does what the real ones do."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

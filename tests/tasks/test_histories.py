@@ -1,7 +1,5 @@
 """Random histories of a context: no task twice, none forgotten, and all come to an end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Who takes part: lines to the registry, and what O1 answers."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What follows on requests, answers, failures and time: the orchestrator of document 002."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.kernel.errors import Invalid, NotFound, Refused

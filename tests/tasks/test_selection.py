@@ -1,7 +1,5 @@
 """Which worker gets a task."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Messages built, answered, signed, and carried between versions and back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The msg commands, as installed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

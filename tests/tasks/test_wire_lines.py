@@ -1,7 +1,5 @@
 """The lines of workers as models write them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

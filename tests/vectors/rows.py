@@ -1,7 +1,5 @@
 """The vectors of the documents, as parameters of tests."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The interface for programs: document 003's routes, and those of councils, rooms and messages."""
 
-from __future__ import annotations
-
 import pytest
 
 API = "/api/council"

@@ -1,7 +1,5 @@
 """The pages without a browser: what is on them, what forms do, what text of others cannot do."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from html.parser import HTMLParser
