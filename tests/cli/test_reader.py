@@ -51,21 +51,19 @@ def test_a_text_may_begin_with_a_dash() -> None:
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [
-        ("respond --nme k", "no option --nme; did you mean --name?"),
-        ("respond one two", "too many words: 'two'; put quotes around"),
-        ("respond --as", "--as needs a value: ID; "),
-        ("respond --confidence four", "--confidence cannot be 'four'; use a whole number"),
-        ("respond --json=yes", "--json takes no value; "),
-        ("show --format pdf", "--format cannot be 'pdf'; use md or json"),
-        ("convene", "TOPIC is missing; for example: council convene"),
-        ("agent call x", "--to is missing; for example: council agent call"),
-        ("nonsense", "no command is called 'nonsense'; try: council --help"),
-        ("delet x", "no command is called 'delet'; try: council forget"),
-        ("agent", "no command is called 'agent'; see: council agent --help"),
-        ("agent ad x", "no command is called 'agent ad'; see: council agent --help"),
-    ],
-)
+    [("respond --nme k", "no option --nme; did you mean --name?"),
+     ("respond one two", "too many words: 'two'; put quotes around"),
+     ("respond --as", "--as needs a value: ID; "),
+     ("respond --confidence four", "--confidence cannot be 'four'; use a whole number"),
+     ("respond --json=yes", "--json takes no value; "),
+     ("show --format pdf", "--format cannot be 'pdf'; use md or json"),
+     ("convene", "TOPIC is missing; for example: council convene"),
+     ("agent call x", "--to is missing; for example: council agent call"),
+     ("nonsense", "no command is called 'nonsense'; try: council --help"),
+     ("delet x", "no command is called 'delet'; try: council forget"),
+     ("agent", "no command is called 'agent'; see: council agent --help"),
+     ("agent ad x", "no command is called 'agent ad'; see: council agent --help")],
+)  # fmt: skip
 def test_what_is_wrong_is_said_with_the_way_on(line: str, told: str) -> None:
     with pytest.raises(Usage) as refused:
         quick.read(line.split())
