@@ -32,15 +32,10 @@ class Play:
             for one in agents.split(",")
         }
         self.do(
-            decisions.opened,
-            conversation_id="c-1",
-            name="k",
-            topic="Tiles or tin?",
-            procedure=procedure,
-            lang=lang,
-            config=Config(**{"backoff": [10, 60], **blind, **order, **more}),
-            participants=who,
-        )
+            decisions.opened, conversation_id="c-1", name="k", topic="Tiles or tin?",
+            procedure=procedure, lang=lang,
+            config=Config(**{"backoff": [10, 60], **blind, **order, **more}), participants=who,
+        )  # fmt: skip
 
     @property
     def now(self) -> datetime:

@@ -36,18 +36,12 @@ class Council:
         procedure = config.pop("procedure", "council")
         self.take(
             decisions.opened(
-                self.state,
-                conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11",
-                name="active",
-                topic="Should we build a weather bot?",
-                brief="The family asks every morning.",
-                procedure=procedure,
-                lang=lang,
-                config=Config(blind=blind, timeout=32400, **config),
-                participants=people,
-                at=self.at,
+                self.state, conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11", name="active",
+                topic="Should we build a weather bot?", brief="The family asks every morning.",
+                procedure=procedure, lang=lang, config=Config(blind=blind, timeout=32400, **config),
+                participants=people, at=self.at,
             )
-        )
+        )  # fmt: skip
 
     def take(self, events: list[dict[str, Any]]) -> None:
         state = self.state.copy()
@@ -658,13 +652,10 @@ def test_a_line_that_is_deleted_or_moved_takes_no_word_of_an_answer(text: str) -
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(("say", "type", "type", "type", "status", "tool", "delete", "say")),
-        st.integers(0, 10_000),
-        st.integers(0, 3),
-        made.TEXTS,
+        st.integers(0, 10_000), st.integers(0, 3), made.TEXTS,
     ),
-    min_size=1,
-    max_size=8,
-)
+    min_size=1, max_size=8,
+)  # fmt: skip
 
 
 @settings(deadline=None, max_examples=25)

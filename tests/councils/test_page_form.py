@@ -14,11 +14,9 @@ from tests.councils import pages_made as made
 
 FOLDER = Path(__file__).parent / "pages"
 STATES = {
-    "challenge-en": made.challenge(),
-    "challenge-fr": made.challenge("fr"),
-    "blind-en": made.blind(),
-    "deliberation-fr": made.deliberation("fr"),
-}
+    "challenge-en": made.challenge(), "challenge-fr": made.challenge("fr"),
+    "blind-en": made.blind(), "deliberation-fr": made.deliberation("fr"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STATES)

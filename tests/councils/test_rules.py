@@ -337,17 +337,15 @@ def test_keys() -> None:
 
 @pytest.mark.parametrize(
     ("act", "code"),
-    [
-        (lambda p: p.says("x", "I?"), "not-a-participant"),
-        (lambda p: p.says("a", round_mark="00000000"), "unknown-round"),
-        (lambda p: p.says("a", task="other.1.a.1"), "unknown-round"),
-        (lambda p: p.says("a", kind="vote"), "not-asked"),
-        (lambda p: p.says("a", status="happy"), "bad-status"),
-        (lambda p: p.do(decisions.say, "Hm", "u", to="x"), "not-a-participant"),
-        (lambda p: p.do(decisions.say, " ", "u"), "no-text"),
-        (lambda p: p.do(decisions.sign, "u", approve=True), "not-yours"),
-    ],
-)
+    [(lambda p: p.says("x", "I?"), "not-a-participant"),
+     (lambda p: p.says("a", round_mark="00000000"), "unknown-round"),
+     (lambda p: p.says("a", task="other.1.a.1"), "unknown-round"),
+     (lambda p: p.says("a", kind="vote"), "not-asked"),
+     (lambda p: p.says("a", status="happy"), "bad-status"),
+     (lambda p: p.do(decisions.say, "Hm", "u", to="x"), "not-a-participant"),
+     (lambda p: p.do(decisions.say, " ", "u"), "no-text"),
+     (lambda p: p.do(decisions.sign, "u", approve=True), "not-yours")],
+)  # fmt: skip
 def test_refusals_write_nothing(act: Any, code: str) -> None:
     play = Play()
     before = len(play.events)

@@ -266,15 +266,11 @@ def test_vectors_played_as_a_conversation(row: dict[str, Any]) -> None:
     talks = [one for one in given["rounds"] if one["kind"] != "vote"]
     blind = talks[0]["kind"] == "blind"
     play = deliberation(
-        ",".join(given["agents"]),
-        max_rounds=len(talks),
-        blind=blind,
-        order="parallel" if blind else "rotate",
-        advocate=given.get("advocate", ""),
-        threshold=given.get("threshold"),
-        confidence_floor=given.get("floor", 0),
+        ",".join(given["agents"]), max_rounds=len(talks), blind=blind,
+        order="parallel" if blind else "rotate", advocate=given.get("advocate", ""),
+        threshold=given.get("threshold"), confidence_floor=given.get("floor", 0),
         options=given.get("options", []),
-    )
+    )  # fmt: skip
     for one in given["rounds"]:
         if one["kind"] == "vote" and play.state.phase == "DELIBERATE":
             play.do(decisions.stop)

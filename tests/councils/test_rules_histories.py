@@ -128,10 +128,7 @@ class History(RuleBasedStateMachine):
 
 
 History.TestCase.settings = settings(
-    max_examples=60,
-    stateful_step_count=30,
-    deadline=None,
-    derandomize=True,
+    max_examples=60, stateful_step_count=30, deadline=None, derandomize=True,
     suppress_health_check=list(HealthCheck),
-)
+)  # fmt: skip
 TestHistory = History.TestCase

@@ -114,13 +114,11 @@ def test_headlines_follow_the_verdict(lang: str) -> None:
 
 @pytest.mark.parametrize(
     ("agreed", "n", "blockers", "en", "fr"),
-    [
-        (3, 3, 0, "All 3 agreed", "Les 3 participants sont d'accord"),
-        (3, 4, 0, "3 of 4 agreed", "3 sur 4 d'accord"),
-        (3, 4, 1, "3 of 4 agreed, open blockers: 1", "3 sur 4 d'accord, blocages ouverts : 1"),
-        (0, 2, 0, "Nobody declared agreement", "Personne n'a déclaré son accord"),
-    ],
-)
+    [(3, 3, 0, "All 3 agreed", "Les 3 participants sont d'accord"),
+     (3, 4, 0, "3 of 4 agreed", "3 sur 4 d'accord"),
+     (3, 4, 1, "3 of 4 agreed, open blockers: 1", "3 sur 4 d'accord, blocages ouverts : 1"),
+     (0, 2, 0, "Nobody declared agreement", "Personne n'a déclaré son accord")],
+)  # fmt: skip
 def test_a_council_says_how_many_agreed(
     agreed: int, n: int, blockers: int, en: str, fr: str
 ) -> None:
