@@ -51,15 +51,13 @@ def test_of_equal_rules_the_first_wins_with_a_warning():
 
 @pytest.mark.parametrize(
     ("table", "words"),
-    [
-        ({"agent": "owl"}, "names nothing"),
-        ({"agent": "Owl!", "channel": "den"}, "agent is no agent's id"),
-        ({"agent": "owl", "colour": "red"}, "no rule may name colour"),
-        ({"agent": "owl", "channel": 3}, "no rule may name channel"),
-        ({"agent": "owl", "default": True, "channel": "den"}, "names nothing else"),
-        ("den", "no agent's id"),
-    ],
-)
+    [({"agent": "owl"}, "names nothing"),
+     ({"agent": "Owl!", "channel": "den"}, "agent is no agent's id"),
+     ({"agent": "owl", "colour": "red"}, "no rule may name colour"),
+     ({"agent": "owl", "channel": 3}, "no rule may name channel"),
+     ({"agent": "owl", "default": True, "channel": "den"}, "names nothing else"),
+     ("den", "no agent's id")],
+)  # fmt: skip
 def test_what_is_wrong_with_a_rule_is_told(table, words):
     made, faults = routing.bindings([table])
     assert not made

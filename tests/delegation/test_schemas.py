@@ -33,11 +33,9 @@ def test_the_one_value_that_fits_is_the_result(text, found, fault):
 
 @pytest.mark.parametrize(
     "schema",
-    [
-        *({"type": "nothing"}, {"$ref": "#/$defs/none"}, {"$ref": "other.json"}, [1]),
-        *({"$ref": "#"}, {"items": {"$dynamicRef": "#none"}}, {"pattern": "("}),
-    ],
-)
+    [*({"type": "nothing"}, {"$ref": "#/$defs/none"}, {"$ref": "other.json"}, [1]),
+     *({"$ref": "#"}, {"items": {"$dynamicRef": "#none"}}, {"pattern": "("})],
+)  # fmt: skip
 def test_what_is_no_schema_is_refused_before_anything_runs(schema):
     with pytest.raises(Invalid):
         schemas.check(schema)
