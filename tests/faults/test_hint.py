@@ -24,11 +24,9 @@ def opened(app):
         }
         more = {"conversation_id": f"id-{name}", "name": name, "topic": "Tea?", "at": AT}
         app.conversation(name).change(
-            lambda state, more=more, given=given: decisions.opened(state, **given, **more),
-            by="x",
-            at=AT,
-            create=True,
-        )
+            lambda state, more=more, given=given: decisions.opened(state, **given, **more), by="x",
+            at=AT, create=True,
+        )  # fmt: skip
 
 
 def damaged(path, rng, older):
