@@ -45,10 +45,8 @@ class Machine:
     def start(self, *words: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "council", *words]
         streams = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-        }
+            "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+        }  # fmt: skip
         return subprocess.Popen(command, cwd="/", env=self.env, text=True, **streams)
 
     def run(self, *words: str, code: int | None = None) -> subprocess.CompletedProcess[str]:
