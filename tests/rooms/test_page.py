@@ -103,12 +103,10 @@ def test_notes() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "refused"),
-    [
-        ("> Which kettle?", "> Which kettle? None!", ["message 1 was changed"]),
-        ("*quiet*", "_quiet_", []),
-        ("> Which kettle?\n>\n> ### Think!", ">Which kettle?\n>\n>### Think!", []),
-    ],
-)
+    [("> Which kettle?", "> Which kettle? None!", ["message 1 was changed"]),
+     ("*quiet*", "_quiet_", []),
+     ("> Which kettle?\n>\n> ### Think!", ">Which kettle?\n>\n>### Think!", [])],
+)  # fmt: skip
 def test_changed_messages(old: str, new: str, refused: list[str]) -> None:
     play = made()
     page = kind.render(play.state)

@@ -67,13 +67,11 @@ def test_a_prompt_shows_what_was_said_since_and_a_little_before(app: App) -> Non
 
 @pytest.mark.parametrize(
     ("output", "types", "said"),
-    [
-        (Output(text="henry: Mine."), "said ended run.answered", ["Mine."]),
-        (Output(text="NO_REPLY"), "ended run.answered", []),
-        (Output(code="no-answer", words="blank"), "ended run.answered", []),
-        (Output(code="crashed", words="It fell."), "run.failed", []),
-    ],
-)
+    [(Output(text="henry: Mine."), "said ended run.answered", ["Mine."]),
+     (Output(text="NO_REPLY"), "ended run.answered", []),
+     (Output(code="no-answer", words="blank"), "ended run.answered", []),
+     (Output(code="crashed", words="It fell."), "run.failed", [])],
+)  # fmt: skip
 def test_what_a_run_prints(app: App, output: Output, types: str, said: list[str]) -> None:
     service.post(app, "den", "Go.", "zoe")
     room = ROOMS.document(app, "den")

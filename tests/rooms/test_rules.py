@@ -187,11 +187,9 @@ def test_who_is_addressed_has_the_floor_next(
 
 @pytest.mark.parametrize(
     ("words", "most", "turns", "why"),
-    [
-        ("Thought {0}, word {1}.", 8, 24, "max-cycles"),
-        ("The same as ever, and nothing new to say.", 30, 12, "repetition"),
-    ],
-)
+    [("Thought {0}, word {1}.", 8, 24, "max-cycles"),
+     ("The same as ever, and nothing new to say.", 30, 12, "repetition")],
+)  # fmt: skip
 def test_a_room_that_does_not_stop_is_calmed_and_only_people_wake_it(
     words: str, most: int, turns: int, why: str
 ) -> None:
