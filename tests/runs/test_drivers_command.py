@@ -20,12 +20,9 @@ class Bench:
     def __init__(self, root) -> None:
         self.root = str(root)
         self.place = RunPlace(
-            root=self.root,
-            id="c.1.ada.1",
-            agent="ada",
-            folder=f"{self.root}/runs/c.1.ada.1",
+            root=self.root, id="c.1.ada.1", agent="ada", folder=f"{self.root}/runs/c.1.ada.1",
             environ={"PATH": f"{self.root}/bin:{os.environ['PATH']}", "HOME": self.root},
-        )
+        )  # fmt: skip
 
     def program(self, text: str, name: str = "bin/prog", shell: str = "/bin/sh") -> str:
         path = f"{self.root}/{name}"

@@ -59,15 +59,9 @@ def stream(*events: object, done: bool = True) -> str:
 def ask(tmp_path, server, environ=None, schema=None, **fields):
     agent = AgentSettings(id="ada", driver="openai", model="m", base_url=server.url, **fields)
     place = RunPlace(
-        root=str(tmp_path),
-        id="c.1.ada.1",
-        schema=schema,
-        agent="ada",
-        folder=f"{tmp_path}/run",
-        environ={**os.environ, **(environ or {})},
-        now=NOW,
-        seconds=60.0,
-    )
+        root=str(tmp_path), id="c.1.ada.1", schema=schema, agent="ada", folder=f"{tmp_path}/run",
+        environ={**os.environ, **(environ or {})}, now=NOW, seconds=60.0,
+    )  # fmt: skip
     return run_agent(agent, "What now?", place)
 
 
