@@ -38,11 +38,9 @@ class Server:
     def zombies(self) -> int:
         """Return how many children have ended and were not waited for."""
         done = subprocess.run(
-            ["ps", "-o", "stat=", "--ppid", str(self.process.pid)],
-            capture_output=True,
-            text=True,
+            ["ps", "-o", "stat=", "--ppid", str(self.process.pid)], capture_output=True, text=True,
             check=False,
-        )
+        )  # fmt: skip
         return done.stdout.count("Z")
 
 

@@ -115,11 +115,9 @@ def test_a_question_is_put_to_the_user(office: Workspace) -> None:
 def test_workers_join_leave_and_answer_by_hand(office: Workspace) -> None:
     send = ["msg", "send"]
     joined = office.json(
-        *send,
-        "M1|W3>O1|J|T0|P1|N|-|0|S0|-|caps=web_search,summarize;max_depth=2;version=V5",
-        "--as",
-        "ada",
-    )
+        *send, "M1|W3>O1|J|T0|P1|N|-|0|S0|-|caps=web_search,summarize;max_depth=2;version=V5",
+        "--as", "ada",
+    )  # fmt: skip
     assert joined["answer"] == "M2|O1>W3|A|T0|P1|D|-|0|S0|-|registered;id=W3;status=active"
     conflict = office.run(*send, "M1|W3>O1|J|T0|P1|N|-|0|S0|-|caps=x", "--as", "bea")
     assert conflict.returncode == 6 and "ID_CONFLICT" in conflict.stderr

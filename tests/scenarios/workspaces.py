@@ -51,15 +51,9 @@ class Workspace:
     def run(self, *words: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         return subprocess.run(
-            [*COMMAND, *words],
-            cwd=self.root,
-            env={**self.env, **env},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+            [*COMMAND, *words], cwd=self.root, env={**self.env, **env}, input=stdin,
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
 
     def json(self, *words: str, stdin: str = "", **env: str) -> Any:
         """Run a command that has to succeed, and return its JSON document."""
@@ -78,14 +72,9 @@ class Workspace:
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start a command that is interrupted later."""
         return subprocess.Popen(
-            [*COMMAND, *words],
-            cwd=self.root,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+            [*COMMAND, *words], cwd=self.root, env=self.env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
 
     def terminal(self, *words: str) -> Terminal:
         """Start a command on a terminal of 80 columns."""
