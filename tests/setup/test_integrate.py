@@ -12,11 +12,9 @@ from council.setup import init
 from council.setup.integrate import PROGRAMS, integrate
 
 FILES = {
-    "claude": ".claude.json",
-    "codex": ".codex/config.toml",
-    "gemini": ".gemini/settings.json",
+    "claude": ".claude.json", "codex": ".codex/config.toml", "gemini": ".gemini/settings.json",
     "opencode": ".config/opencode/opencode.json",
-}
+}  # fmt: skip
 JSON = [
     "", '{"a": 1}', '{\n    "a": {"mcpServers": 1, "mcp": "}"}\n}\n',
     '{"KEY": {"x": {"command": "x"}}}',
