@@ -43,12 +43,10 @@ def test_a_context_ends_before_its_numbers_do() -> None:
 
 
 REJECTED = [
-    ("W7", {}, "call=test", "E41"),
-    ("W2", {}, "call=fly", "E19"),
-    ("W2", {"depth": "4"}, "call=test", "E16"),
-    ("W2", {"budget": "B900"}, "call=test", "E17"),
+    ("W7", {}, "call=test", "E41"), ("W2", {}, "call=fly", "E19"),
+    ("W2", {"depth": "4"}, "call=test", "E16"), ("W2", {"budget": "B900"}, "call=test", "E17"),
     ("W2", {}, "call=test;src=#REF:T9:x", "E43"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("target", "more", "data", "code"), REJECTED)

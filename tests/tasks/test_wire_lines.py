@@ -73,11 +73,9 @@ READ = [
     (f"```\n{GOOD}\nsix\n\nseven\n```\nBye.", "results=5", "5\nsix\n\nseven"),
     ("M2|W1>O1|S|T1|P1|D|-|a=1;b=2", "a=1;b=2", ""),
     ("MSG_02|W1>O1|S|TASK_01|P1|D|done", "done", ""),
-    ("Answer: `MSG_02|W|S|TASK_01|done`", "done", ""),
-    (f"- _{GOOD}_", "results=5", ""),
-    (f"<answer>{GOOD}</answer>", "results=5", ""),
-    (f"I sent **{GOOD}** to you", "results=5", ""),
-]
+    ("Answer: `MSG_02|W|S|TASK_01|done`", "done", ""), (f"- _{GOOD}_", "results=5", ""),
+    (f"<answer>{GOOD}</answer>", "results=5", ""), (f"I sent **{GOOD}** to you", "results=5", ""),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "data", "whole"), READ)
