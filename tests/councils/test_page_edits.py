@@ -290,6 +290,10 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
         [("blockers: none", "blockers: who pays?")],
         lambda s: [b.text for b in s.blockers] == ["who pays?"],
     ),
+    "words behind a mark": (
+        [(DRAFT, f"{DRAFT} {SMALL}"), (WAITS, DID)],
+        lambda s: s.entries[-1].text == SMALL,
+    ),
     "the document's prefix": (
         [(HINT, f"**[Tour 1]:** {SMALL}\n\n{HINT}"), (WAITS, DID)],
         lambda s: s.entries[-1].text == SMALL,
@@ -355,12 +359,6 @@ def test_joined_lines_remove_nobody() -> None:
     council = weather()
     council.change(("RESPONDED\n- 🦎", "RESPONDED - 🦎"), ("RESPONDED\n- 🌟", "RESPONDED - 🌟"))
     assert list(council.state.participants) == ["henry", "sage", "nova"]
-
-
-def test_words_behind_a_mark() -> None:
-    council = weather()
-    council.change((DRAFT, f"{DRAFT} {SMALL}"), (WAITS, DID))
-    assert council.texts("nova") == [SMALL]
 
 
 def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:

@@ -169,14 +169,6 @@ def test_stopped_before_the_end() -> None:
     assert play.state.ended_at and play.state.closed_reason == "stopped"
 
 
-def test_minutes_at_once() -> None:
-    play = Play()
-    play.says("a")
-    play.do(decisions.stop, now=True)
-    assert (play.state.phase, play.state.closed_reason) == ("COLLECT", "stopped")
-    assert play.state.ended_at
-
-
 def test_pause_stops_the_clock() -> None:
     play = Play()
     play.later(30)
@@ -226,15 +218,6 @@ def synthesized(**more: Any) -> Play:
     return play
 
 
-def test_approved() -> None:
-    play = synthesized()
-    assert not play.state.ended_at and sight.signing(play.state) == "chief"
-    with pytest.raises(Refused):
-        decisions.sign(play.state, "a", approve=True, at=play.now)
-    play.do(decisions.sign, "chief", approve=True)
-    assert play.state.ended_at and play.state.signed == "approved"
-
-
 def test_rejected_goes_back_once() -> None:
     play = synthesized()
     play.do(decisions.sign, "chief", approve=False, why="Too dear.", repeats=False)
@@ -251,11 +234,6 @@ def test_not_signed_in_time() -> None:
     assert not play.state.ended_at
     play.later(2)
     assert play.state.ended_at and play.state.status == "TIMEOUT" and not play.state.signed
-
-
-def test_signed_too_early() -> None:
-    with pytest.raises(Refused, match="COLLECT"):
-        decisions.sign(Play(sign_off="chief").state, "chief", approve=True, at=Play().now)
 
 
 # --- answers and their repetition ---
@@ -282,6 +260,8 @@ def test_another_kind_than_the_one_asked_for_replaces_nothing() -> None:
 def test_an_answer_that_was_amended_may_be_sent_again_and_chosen_again() -> None:
     play = Play()
     play.says("a", "Buy.", key="1")
+    with pytest.raises(Conflict, match="another text"):
+        play.says("a", "Two.", key="1")
     play.do(decisions.respond, "a", "Sell.", amend=True, key="2")
     assert play.says("a", "Buy.", key="1") == play.says("a", "Buy.") == "already-recorded"
     play.do(decisions.respond, "a", "Buy.", amend=True)
@@ -325,14 +305,6 @@ def test_late_for_the_last_round() -> None:
     play.later(61)
     assert play.state.phase == "SYNTHESIZE"
     assert play.says("b", "Late.") == "late" and play.state.entries[-1].tour == 1
-
-
-def test_keys() -> None:
-    play = Play()
-    play.says("a", "One.", key="k1")
-    assert play.says("a", "One.", key="k1") == "already-recorded"
-    with pytest.raises(Conflict, match="another text"):
-        play.says("a", "Two.", key="k1")
 
 
 @pytest.mark.parametrize(
@@ -474,22 +446,6 @@ def test_a_repeated_convene() -> None:
 
 
 # --- what is seen ---
-
-
-def test_blind_until_the_round_closes() -> None:
-    play = Play()
-    play.says("a", "Secret.")
-    assert [e.text for e in sight.visible(play.state, "a")] == ["Secret."]
-    assert sight.visible(play.state, "b") == []
-    play.says("b")
-    play.says("c")
-    assert len(sight.visible(play.state, "b")) == 3
-
-
-def test_open_from_the_start() -> None:
-    play = Play(blind=False)
-    play.says("a", "Seen.")
-    assert [e.text for e in sight.visible(play.state, "b")] == ["Seen."]
 
 
 def test_questions_are_owed_until_their_asker_is_answered() -> None:

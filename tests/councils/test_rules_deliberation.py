@@ -178,19 +178,6 @@ def test_a_denial_is_no_repetition() -> None:
     assert play.place == ("DELIBERATE", 4)
 
 
-def test_one_that_dominates() -> None:
-    play = deliberation()
-    for agent in "abc":
-        play.says(agent, "word " * (90 if agent == "b" else 10), heard=Heard(position=agent))
-    assert sight.dominating(play.state) == ["b"]
-
-
-def test_the_advocate_is_not_counted() -> None:
-    play = deliberation(max_rounds=1, advocate="c")
-    a_round(play, {**ONE, "c": "Tin."}, b={"a": "agree"}, c={"a": "disagree"})
-    assert sight.tally(play.state).n == 2 and play.state.rounds[0].verdict == "strong"
-
-
 def test_too_few_to_talk_go_to_the_vote_and_none_at_all_to_the_end() -> None:
     play = deliberation(agents="a,b")
     for one in play.claim():
