@@ -18,6 +18,7 @@ from council.kernel.errors import Conflict, Invalid, NotFound
 from council.kernel.files import Lock
 from council.runs.heartbeat import Hint
 from tests.kernel import toy
+from tests.kernel.toy import note
 
 AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
 
@@ -34,10 +35,6 @@ def opened(tmp_path, notes=3):
     for n in range(notes):
         one.change(note(f"note {n}"), by="x", at=AT)
     return tmp_path / "memory/shared/.council/conversations/d/journal.jsonl"
-
-
-def note(text):
-    return lambda state: [{"type": "noted", "lines": [text]}]
 
 
 @pytest.mark.parametrize(

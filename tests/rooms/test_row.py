@@ -118,10 +118,8 @@ def test_observers(app: App) -> None:
     assert data["messages"][0]["agentId"] is None
     assert text.endswith("1  2026-11-28 09:00 UTC  zoe\n    Go.")
     shown = room.page or ""
-    with open(shown, encoding="utf-8") as file:
-        changed = file.read().replace("> Go.", "> Stop.")
-    with open(shown, "w", encoding="utf-8") as file:
-        file.write(changed)
+    changed = Path(shown).read_text(encoding="utf-8").replace("> Go.", "> Stop.")
+    Path(shown).write_text(changed, encoding="utf-8")
     row, why, _ = seen()
     assert [one["code"] for one in row["problems"]] == ["kept"]
     assert why["hindrances"] == row["problems"]

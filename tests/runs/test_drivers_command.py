@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -27,8 +28,7 @@ class Bench:
     def program(self, text: str, name: str = "bin/prog", shell: str = "/bin/sh") -> str:
         path = f"{self.root}/{name}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as file:
-            file.write(f"#!{shell}\n{text}\n")
+        Path(path).write_text(f"#!{shell}\n{text}\n")
         os.chmod(path, 0o755)
         return path
 
@@ -104,8 +104,7 @@ def test_a_child_that_keeps_the_output_open_is_ended(bench):
     output = bench.run()
     assert output.text == "Yes.\n" and not output.code
     assert time.monotonic() - began < 10
-    with open(f"{bench.root}/child") as file:
-        assert not os.path.exists(f"/proc/{file.read().strip()}/cwd")
+    assert not os.path.exists(f"/proc/{Path(f'{bench.root}/child').read_text().strip()}/cwd")
 
 
 STUBBORN = "import signal, time, os; signal.signal(15, signal.SIG_IGN); print('half', flush=True)\n"

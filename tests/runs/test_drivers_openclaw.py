@@ -3,6 +3,7 @@
 import json
 import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -38,8 +39,7 @@ class Bench:
     def run(self, said: object, code: int = 0, errors: str = "", **settings) -> Output:
         text = said if isinstance(said, str) else json.dumps(said, indent=2)
         os.makedirs(f"{self.root}/bin", exist_ok=True)
-        with open(f"{self.root}/said", "w") as file:
-            file.write(text)
+        Path(f"{self.root}/said").write_text(text)
         notes = (
             'printf "%s\\n" "$@" > args; env > env; cat memory/shared/.council/openclaw/* > note'
         )
@@ -52,8 +52,7 @@ class Bench:
         return run_agent(agent, "/What now?", self.place)
 
     def read(self, name: str) -> str:
-        with open(f"{self.root}/{name}") as file:
-            return file.read()
+        return Path(f"{self.root}/{name}").read_text()
 
 
 @pytest.fixture
@@ -108,8 +107,7 @@ def test_the_turn_has_its_session_and_its_shell_the_variables_of_the_run(bench):
     assert args[:5] == ["agent", "--agent", "henry", "--session-key", key]
     assert args[args.index("--timeout") + 1] == "45"
     assert args[args.index("--model") + 1] == "openai/gpt-5"
-    with open(args[args.index("--message-file") + 1]) as prompt:
-        assert prompt.read() == "/What now?"
+    assert Path(args[args.index("--message-file") + 1]).read_text() == "/What now?"
     assert "OPENCLAW_GATEWAY_TOKEN=a-secret-token" in bench.read("env")
     assert "OTHER=" not in bench.read("env")
     note = json.loads(bench.read("note"))

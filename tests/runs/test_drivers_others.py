@@ -3,6 +3,7 @@
 import json
 import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -30,8 +31,7 @@ def run(agent: AgentSettings, place: RunPlace, prompt: str = "What now?", second
 
 def fake(root, name: str, does: str) -> None:
     os.makedirs(f"{root}/bin", exist_ok=True)
-    with open(f"{root}/bin/{name}", "w") as file:
-        file.write(f"#!/bin/sh\n{does}\n")
+    Path(f"{root}/bin/{name}").write_text(f"#!/bin/sh\n{does}\n")
     os.chmod(f"{root}/bin/{name}", 0o755)
 
 
@@ -61,8 +61,7 @@ def test_a_refused_key_ends_a_program_that_tries_on(tmp_path):
 def test_opencode_may_not_write(tmp_path):
     fake(tmp_path, "opencode", 'printf "%s" "$OPENCODE_PERMISSION" > seen')
     run(AgentSettings(id="ada", driver="command", preset="opencode"), place_in(tmp_path))
-    with open(tmp_path / "seen") as file:
-        assert json.load(file) == {"bash": "deny", "edit": "deny"}
+    assert json.loads((tmp_path / "seen").read_text()) == {"bash": "deny", "edit": "deny"}
 
 
 @pytest.mark.parametrize("name", sorted(programs.presets()))
@@ -93,8 +92,7 @@ def test_a_program_that_takes_a_schema_gets_it(tmp_path, name):
     agent = AgentSettings(id="ada", driver="command", preset=name)
     for given in (schema, None):
         run(agent, place_in(tmp_path, schema=given))
-        with open(tmp_path / "args") as args:
-            told = args.read()
+        told = (tmp_path / "args").read_text()
         assert (json.dumps(schema, separators=(",", ":")) in told) is (
             bool(given) and name != "llm"
         )
