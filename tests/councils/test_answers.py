@@ -13,15 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-import answers_voices as voices  # a module beside this one
-
 from council.councils import hearing, prompts, sight
 from council.councils.answers import Form, merge, question, read, said
 from council.councils.answers_forms import unlabelled
 from council.councils.hearing import Stated, written
 from council.councils.model import STANCES, Fault, Heard, Stance
 from council.kernel.errors import Invalid
+from tests.councils import answers_voices as voices
 from tests.councils import corpus
 from tests.councils.play import Play
 
@@ -253,23 +251,15 @@ def test_an_unlabelled_synthesis_is_the_recommendation() -> None:
     assert (heard.recommendation, heard.faults) == ("We buy a kettle.", [])
 
 
-REASONS = "it cannot fail|the only open point is settled|that is why we did not vote for tin"
-REASONS += (
-    "|it does not cost anything|no nests then|a typo is not a wrong dose|the lid never closed"
-)
-REASONS += "|il n'y a pas moins cher|es ist nicht teurer|dos años bastan para saber si funciona"
-LIMITS = (
-    "but no, I disagree|no|not|not yet|the fee I leave open|the fee I do not accept|only on Sunday"
-)
-LIMITS += (
-    "|without the annex|the roof, not the floor|if tested|fine if the beams are tested|pas le prix"
-)
-LIMITS += (
-    "|the plan is sound, but the fee is too high|the fee is wrong|no, wait: partial|I am not sure"
-)
-LIMITS += (
-    "|yes to the roof and not the floor|none of the annex|we do not share the figures|the roof only"
-)
+REASONS = """\
+it cannot fail|the only open point is settled|that is why we did not vote for tin
+it does not cost anything|no nests then|a typo is not a wrong dose|the lid never closed
+il n'y a pas moins cher|es ist nicht teurer|dos años bastan para saber si funciona"""
+LIMITS = """\
+but no, I disagree|no|not|not yet|the fee I leave open|the fee I do not accept|only on Sunday
+without the annex|the roof, not the floor|if tested|fine if the beams are tested|pas le prix
+the plan is sound, but the fee is too high|the fee is wrong|no, wait: partial|I am not sure
+yes to the roof and not the floor|none of the annex|we do not share the figures|the roof only"""
 
 
 @pytest.mark.parametrize("sign", [" — ", ". ", ": ", " - "])
@@ -278,7 +268,7 @@ def test_the_word_in_its_place_counts_unless_its_reason_limits_it(sign: str) -> 
         (REASONS, {"claude": "agree", "gpt": "disagree"}),
         (LIMITS, {"gpt": "disagree"}),
     ):
-        for why in lines.split("|"):
+        for why in lines.replace("\n", "|").split("|"):
             text = voices._turn(f"- @claude: agree{sign}{why}.\n- @gpt: disagree")
             assert words(read(text, TURN)) == want, why
 

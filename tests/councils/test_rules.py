@@ -1,8 +1,6 @@
 """How a conversation advances: document 000."""
 
-import json
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,28 +12,20 @@ from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
 from council.runs import work as runs
 from tests.councils.play import FAULTY, Play
-
-VECTORS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "vectors" / "rules.jsonl").open(encoding="utf-8")
-]
-
-
-def of(area: str) -> list[Any]:
-    rows = [row for row in VECTORS if row["area"] == area]
-    return [pytest.param(row["input"], row["expect"], id=row["id"]) for row in rows]
-
+from tests.vectors.rows import of
 
 # --- vectors ---
 
 
-@pytest.mark.parametrize(("given", "expect"), of("rotation"))
-def test_rotation(given: dict[str, Any], expect: list[str]) -> None:
-    assert model.order_of(given["agents"], "rotate", given["round"], "", "") == expect
+@pytest.mark.parametrize("row", of("rules", "rotation"))
+def test_rotation(row: dict[str, Any]) -> None:
+    given = row["input"]
+    assert model.order_of(given["agents"], "rotate", given["round"], "", "") == row["expect"]
 
 
-@pytest.mark.parametrize(("given", "expect"), of("phase"))
-def test_phases(given: dict[str, Any], expect: dict[str, Any]) -> None:
+@pytest.mark.parametrize("row", of("rules", "phase"))
+def test_phases(row: dict[str, Any]) -> None:
+    given, expect = row["input"], row["expect"]
     statuses = given["statuses"]
     agents = [f"a{n}" for n in range(len(statuses))]
     left = [a for a, s in zip(agents, statuses, strict=True) if s == "DONE"]

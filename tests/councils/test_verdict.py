@@ -1,19 +1,15 @@
 """How a verdict is counted: the vectors, and the properties of every small council."""
 
-import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from council.councils.model import Fault, Heard, Option, Stance, Tally
 from council.councils.verdict import count, held_after, letter_of, same
+from tests.vectors.rows import rows as vectors
 
-VECTORS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "vectors" / "verdicts.jsonl").open(encoding="utf-8")
-]
+VECTORS = vectors("verdicts")
 
 
 def heard(said: dict[str, Any]) -> Heard:

@@ -1,6 +1,5 @@
 """The lines of workers as models write them."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from council.tasks.wire import lines
 from council.tasks.wire.conversion import message_of
 from council.tasks.wire.parsing import parse
-from tests.vectors.rows import VECTORS
+from tests.vectors.rows import rows
 
 REQUEST = message_of("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=web_search")
 GOOD = "M2|W1>O1|S|T1|P1|D|-|0|S1|B300|results=5"
@@ -18,13 +17,8 @@ def expected(**more: Any) -> lines.Expected:
     return lines.Expected(request=REQUEST, worker="W1", **more)
 
 
-def corpus() -> list[Any]:
-    rows = (VECTORS / "worker-lines.jsonl").read_text(encoding="utf-8").splitlines()
-    return [pytest.param(row, id=row["name"]) for row in map(json.loads, rows)]
-
-
 @pytest.mark.parametrize("lang", ["en", "fr"])
-@pytest.mark.parametrize("row", corpus())
+@pytest.mark.parametrize("row", rows("worker-lines"), ids=lambda row: row["name"])
 def test_a_line_is_read_or_explained(row: dict[str, Any], lang: str) -> None:
     heard = lines.read_line(row["text"], expected(lang=lang))
     if row["want"] == "read":
