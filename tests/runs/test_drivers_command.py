@@ -3,39 +3,30 @@
 import os
 import sys
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from council.agents.settings import AgentSettings
 from council.kernel import times
-from council.runs.drivers import Output, RunPlace, command
+from council.runs.drivers import Output, command
 from council.runs.supervisor import run_agent
 from council.setup import keys
-
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+from tests.runs.processes import fake, place_in
 
 
 class Bench:
     def __init__(self, root) -> None:
-        self.root = str(root)
-        self.place = RunPlace(
-            root=self.root, id="c.1.ada.1", agent="ada", folder=f"{self.root}/runs/c.1.ada.1",
-            environ={"PATH": f"{self.root}/bin:{os.environ['PATH']}", "HOME": self.root},
-        )  # fmt: skip
+        self.root, self.place = str(root), place_in(root)
 
-    def program(self, text: str, name: str = "bin/prog", shell: str = "/bin/sh") -> str:
-        path = f"{self.root}/{name}"
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        Path(path).write_text(f"#!{shell}\n{text}\n")
-        os.chmod(path, 0o755)
-        return path
+    def program(self, text: str, name: str = "prog", shell: str = "/bin/sh") -> None:
+        fake(self.root, name, text, shell)
 
     def run(self, prompt="What now?", seconds=20.0, stop=None, **fields) -> Output:
         fields.setdefault("argv", ["prog"])
         agent = AgentSettings(id="ada", driver="command", **fields)
-        self.place.now, self.place.seconds, self.place.stop = NOW, seconds, stop
+        self.place.seconds, self.place.stop = seconds, stop
         return run_agent(agent, prompt, self.place)
 
 
@@ -164,7 +155,7 @@ def test_what_a_run_sees(bench):
 def test_home_and_path_come_from_elsewhere_under_a_bare_clock(bench):
     bench.program("echo $HOME $PATH", name="own")
     bench.place.environ = keys.environment(bench.root, {})
-    home, path = bench.run(argv=["./own"]).text.split()
+    home, path = bench.run(argv=["./bin/own"]).text.split()
     assert home.startswith("/") and "/usr/bin" in path
 
 

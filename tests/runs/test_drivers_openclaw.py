@@ -2,17 +2,16 @@
 
 import json
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from council.agents.settings import AgentSettings
 from council.kernel.ids import digest
-from council.runs.drivers import Output, RunPlace
+from council.runs.drivers import Output
 from council.runs.supervisor import run_agent
+from tests.runs.processes import fake, place_in
 
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 TRACE = "f2eaea8e-a38c-4f15-a006-ef9b00117f18"
 USE = {"input": 800, "output": 100, "cacheRead": 200, "cacheWrite": 0, "total": 1100}
 
@@ -29,25 +28,16 @@ def refused(words):
 
 class Bench:
     def __init__(self, root) -> None:
-        self.root, folder = str(root), f"{root}/runs/c.1.henry.1"
-        environ = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(root)}
-        environ |= {"OPENCLAW_GATEWAY_TOKEN": "a-secret-token", "OTHER": "no"}
-        self.place = RunPlace(root=self.root, id="c.1.henry.1", agent="henry", folder=folder)
-        self.place.environ, self.place.token = environ, "of-the-run"
+        self.root, self.place = str(root), place_in(root, "henry", token="of-the-run", seconds=60.0)
+        self.place.environ |= {"OPENCLAW_GATEWAY_TOKEN": "a-secret-token", "OTHER": "no"}
         self.place.variables = {"COUNCIL_TRACE": TRACE, "TRACEPARENT": "00-1-2-01"}
 
     def run(self, said: object, code: int = 0, errors: str = "", **settings) -> Output:
         text = said if isinstance(said, str) else json.dumps(said, indent=2)
-        os.makedirs(f"{self.root}/bin", exist_ok=True)
         Path(f"{self.root}/said").write_text(text)
-        notes = (
-            'printf "%s\\n" "$@" > args; env > env; cat memory/shared/.council/openclaw/* > note'
-        )
-        with open(f"{self.root}/bin/openclaw", "w") as file:
-            file.write(f"#!/bin/sh\n{notes}\nls -l memory/shared/.council/openclaw > modes\n")
-            file.write(f'cat said; echo "{errors}" >&2; exit {code}\n')
-        os.chmod(f"{self.root}/bin/openclaw", 0o755)
-        self.place.now, self.place.seconds = NOW, 60.0
+        notes, folder = 'printf "%s\\n" "$@" > args; env > env', "memory/shared/.council/openclaw"
+        notes += f"; ls -l {folder} > modes; cat {folder}/* > note; cat said"
+        fake(self.root, "openclaw", f'{notes}; echo "{errors}" >&2; exit {code}')
         agent = AgentSettings(id="henry", driver="openclaw", **settings)
         return run_agent(agent, "/What now?", self.place)
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -12,27 +10,12 @@ from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
 from council.runs.drivers import Output, RunPlace
 from council.runs.supervisor import run_agent
-
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
-
-
-def place_in(root, **fields) -> RunPlace:
-    folder = f"{root}/runs/r"
-    environ = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(root)}
-    return RunPlace(
-        root=str(root), id="c.1.ada.1", agent="ada", folder=folder, environ=environ, **fields
-    )
+from tests.runs.processes import fake, place_in
 
 
 def run(agent: AgentSettings, place: RunPlace, prompt: str = "What now?", seconds=20.0) -> Output:
-    place.now, place.seconds = NOW, seconds
+    place.seconds = seconds
     return run_agent(agent, prompt, place)
-
-
-def fake(root, name: str, does: str) -> None:
-    os.makedirs(f"{root}/bin", exist_ok=True)
-    Path(f"{root}/bin/{name}").write_text(f"#!/bin/sh\n{does}\n")
-    os.chmod(f"{root}/bin/{name}", 0o755)
 
 
 def lines(*events: dict[str, object]) -> str:
