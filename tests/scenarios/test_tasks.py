@@ -3,11 +3,11 @@
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
 
+from tests.runs.processes import until
 from tests.scenarios.workspaces import Workspace
 
 WORKER = """import pathlib, sys
@@ -22,7 +22,6 @@ lines = (folder / (sys.argv[1] + ".say")).read_text().split("\\n---\\n")
 line = lines[min(run, len(lines) - 1)]
 print(line.replace("{M}", "M%d" % (int(asked[0][1:]) + 1)))
 """
-Hire = Callable[..., None]
 
 
 @pytest.fixture
@@ -45,13 +44,6 @@ def hire(team: Workspace, agent: str, caps: str, *lines: str) -> None:
 def line(kind: str, data: str, route: str = "W1>O1", depth: int = 0, budget: str = "B300") -> str:
     state = {"S": "D", "E": "F"}.get(kind, "R")
     return f"{{M}}|{route}|{kind}|T1|P1|{state}|-|{depth}|S1|{budget}|{data}"
-
-
-def until(test: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 30
-    while not test():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
 
 
 ASK = ["msg", "send", "--wait", "--timeout", "20s", "--user"]
