@@ -7,6 +7,7 @@ once, in one question; of the second answer only those parts are taken.
 from __future__ import annotations
 
 from council.councils.model import AGREED, Fault, Heard
+from council.kernel.ids import cut
 from council.kernel.record import Any, Record
 
 _WRAPPED = ("<", "{", "\x1b", "\r", "[think", "inst]", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
@@ -95,7 +96,7 @@ def question(heard: Heard, form: Form) -> str:
         parts = [*_WHOLE[form.kind], *(f"stance:{peer}" for peer in form.needs)]
     said = {say[f"name.{p}"]: getattr(heard, p, "") for p in _ORDER if p != "blockers"}
     said |= {f"@{peer}": stance.word for peer, stance in heard.stances.items()}
-    told = [f"{name} {' '.join(str(given).split())[:160]}" for name, given in said.items() if given]
+    told = [f"{name} {cut(str(given), 160)}" for name, given in said.items() if given]
     lines = [say["intro"], *([say["understood"].format(parts=", ".join(told))] if told else [])]
     for fault in heard.faults:
         part, _, peer = fault.part.partition(":")

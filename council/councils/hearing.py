@@ -81,7 +81,8 @@ def heard(
     said = [("", text) for text in (state.topic, state.brief, *form.options.values())]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
-    if quoted := quotations(words, said, names):
+    told = any(who not in ("", agent) for who, _ in said)  # else nobody can have been quoted
+    if quoted := [one for one in quotations(words, said, names) if one.found or one.of or told]:
         heard = heard.copy(quotations=quoted)
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)

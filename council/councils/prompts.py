@@ -122,6 +122,7 @@ class _Told:
         self.terms = words.load(f"prompts/{state.lang}/terms.txt")
         self.forms: words.Forms = {
             **{**self.terms, "term": self.terms.get, "at": self.at, "name": self.name},
+            "from": lambda who: self.terms["proposed"].format(it=self.at(who)),
             "to": lambda who: self.terms["to_other" if who != agent else "to_you"].format(
                 it=self.at(who)
             ),
@@ -154,8 +155,10 @@ class _Told:
         people, others = state.participants, [one for one in self.entries if one.agent != agent]
         called = f"@{agent}", me.name or f"@{agent}"
         # What its author has given up is no choice any longer.
-        held = {one.letter for one in sight.tally(state).options if one.holders and task == "vote"}
+        held = {one.letter for one in sight.tally(state).options if one.holders}
         options = [one for one in state.options if not one.by or one.letter in held]
+        asked = [{"who": who, "text": cut(self.text(text), 300)}
+                 for who, text in sight.open_questions(state, agent).items()]  # fmt: skip
         tally = words.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
         return {
             "state": state, "config": config, "round": now, "agent": agent, "masks": self.masks,
@@ -173,7 +176,7 @@ class _Told:
             "challenged": [self.ident(e) for e in others
                            if any(_replaced(e.text, one, "") != e.text for one in called)],
             "needs": needs, "guides": guides, "lines": needs or guides, "tally": tally,
-            "questions": list(sight.open_questions(state, agent)), "too_much": agent in loud,
+            "questions": asked, "too_much": agent in loud,
             "dominating": [one for one in loud if one != agent and goes_on],
             "more_rounds": goes_on, "given": config.options, "advocate": me.advocate,
             "options": [one.copy(text=cut(self.text(one.text), 400)) for one in options],
@@ -207,7 +210,7 @@ class _Told:
             "b": code, "limit": limit, "brief": brief, "private": private, "notes": notes,
             "cut": short != texts, "entries": entries,
             "guided": guided, "artifacts": sorted(filter(is_id, named)),
-            "blockers": [b.copy(text=cut(self.text(b.text), 80)) for b in sight.blockers(state)],
+            "blockers": [b.copy(text=cut(self.text(b.text), 200)) for b in sight.blockers(state)],
         }  # fmt: skip
 
     def ident(self, one: Entry) -> str:

@@ -104,6 +104,9 @@ def form(state: State, agent: str) -> Form:
         sides, made.needs = tally(state).options, needs(state, agent)
         made.options = {side.letter: side.text for side in sides}
         made.held = "".join(side.text for side in sides if agent in side.holders)
+        said = [one.heard for one in state.entries if one.agent == agent and one.kind == "turn"]
+        own = [one.position for one in said if one.position or one.choice][-1:]
+        made.held = (made.held and "".join(own)) or made.held  # in its own words
     return made
 
 

@@ -106,7 +106,9 @@ def held_after(heard: Heard, held: str, options: list[Option], vote: bool, by: s
         return options[found].letter
     if vote and held and not heard.moved and heard.choice != "new":
         return held
-    options.append(Option(letter=letter_of(len(options)), text=heard.position, by=by))
+    options.append(
+        Option(letter=letter_of(len(options)), text=heard.position.replace("**", ""), by=by)
+    )
     return options[-1].letter
 
 
