@@ -146,6 +146,9 @@ CONTRIBUTIONS = [
     ("I would never say STATUS: AGREED.", "", []),
 ]
 LIMITED = [
+    "agree — my reservation about the price is not gone", "agree — it falls short of the norm",
+    "agree — take what we need and not the rest", "agree — mine did better, only dearer",
+    "agree — I do not know which part you mean and cannot follow it",
     "agree — what I asked for is not in it", "agree — the answer to the objection about it lacks",
     *["agree — my condition is met, but late", "agree — remplit ma condition, pas la vôtre."],
     *["agree — your remark that it is too high is not right", "agree — the fee is too high"],
@@ -171,6 +174,13 @@ LIMITED = [
     "agree, save the fee",
 ]  # fmt: skip
 PLAIN = [
+    ("agree", "agree — Killing a worker is the test I would have asked for, and it takes only an afternoon."),
+    ("agree", "agree — My reservation about starting without a delay is gone, since you begin with two minutes."),
+    ("agree", "agree — The limit as one figure that falls with the resale price makes the rule checkable."),
+    ("agree", "agree — We pay for what we need and not for what the other offer happens to include."),
+    ("agree", "agree — A library takes over what we would otherwise have to maintain, and I accept two minutes until then."),
+    ("agree", "agree — Your form keeps the lot for all seven, which mine did not."),
+    ("disagree", "disagree — Two conditions show how much we would write; on C, I agree that the rule about data excludes it."),
     ("agree", "agree — This is what I asked for, and a reference to it cannot explain it."),
     ("agree", "agree — Her statement that the sum ends one unit too high is confirmed."),
     ("agree", "agree — Il a répondu pas à pas à la question que je posais."),

@@ -152,7 +152,10 @@ def test_questions_guidance_and_who_dominates_are_said() -> None:
     turn(play, "c", "C.")
     play.do(decisions.say, "The budget is 150.", "anna")
     told = prompts.prompt(play.state, "b", "turn")
-    assert "- @a asks you: “why?” Answer in your line on @a" in told and "@a has said much more" in told
+    assert (
+        "- @a asks you: “why?” Answer in your line on @a" in told
+        and "@a has said much more" in told
+    )
     assert told.count("The budget is 150.") == 1 and "- @anna: acknowledged" in told
     assert "You have said much more" in prompts.prompt(play.state, "a", "turn")
     assert "asks you" not in prompts.prompt(play.state, "c", "turn")

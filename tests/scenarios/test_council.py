@@ -118,7 +118,9 @@ def test_ask_with_three_instant_agents(workspace: Make) -> None:
 
 def test_a_terminal_shows_who_is_running_and_lines_that_fit(workspace: Make) -> None:
     w = workspace("ann", "ben")
-    w.program("ann", "while ! [ -e go ]; do sleep 0.1; done; printf 'Yes.\\n@ben\\n> Never said.\\n'")
+    w.program(
+        "ann", "while ! [ -e go ]; do sleep 0.1; done; printf 'Yes.\\n@ben\\n> Never said.\\n'"
+    )
     w.program("ben", "[ $COUNCIL_PHASE = COLLECT ] && echo $(seq 1001 1099); echo Yes, the end.")
     terminal = w.terminal("ask", "A kettle?", "--phases", "collect", "--synthesizer", "ben")
     terminal.until(r" Ben has answered \(sealed\)\r\n")
