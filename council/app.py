@@ -265,7 +265,7 @@ class App:
         if kind := self.other(which):
             what = f"{which} is no conversation but a {kind.name}"
             raise NotFound("not-found", what, f"see: council show {which}")
-        what = f"no open conversation fits {which!r}" if word else "none is open"
+        what = f"no open conversation fits {which!r}" if word else "no conversation is open"
         hint = f"open are: {', '.join(names[:10])}" if names else "open one: council convene TOPIC"
         raise NotFound("not-found", what, hint)
 

@@ -20,7 +20,7 @@ PLAY = [
     ("status --problems", 0, "\n    council schedule --install"),
     ("explain", 0, "Waits for:\n  bea's answer by hand since 2026-11-28T09:00:00Z"),
     ("explain halted", 0, "halted:\n  no runs are started"),
-    ("list", 0, "k     COLLECT  1      bea          "), ("list --search rum", 0, "Nothing fits."),
+    ("list", 0, "k     COLLECT  1      bea          "), ("list --search rum", 0, "Nothing matches."),
     ("list agents", 0, "ada   Ada "), ("show ada", 0, "agent id: ada"),
     ("log", 0, "    answered: ada, RESPONDED"), ("log --format json", 0, '"type":"answered"'),
     ("check", 0, "k: well formed"), ("doctor", 0, "✓ agent      ada answers by hand"),

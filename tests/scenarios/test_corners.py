@@ -184,7 +184,7 @@ def test_a_broken_conversation_is_never_called_nothing(workspace: Make) -> None:
     w = workspace("ann", "ben")
     w.run("convene", "Tea?", "--agents", "ann,ben")
     assert w.run("convene", "Tea?", "--agents", "ann,ben", "--timeout", "5m").returncode == 4
-    assert w.run("list", "--search", "rum").stdout == "Nothing fits.\n"
+    assert w.run("list", "--search", "rum").stdout == "Nothing matches.\n"
     (w.root / "memory/shared/.council/conversations/active/journal.jsonl").write_text("x\n")
     assert "Nothing is open" not in w.run("status").stdout
     assert "broken" in w.run("list").stdout
