@@ -40,7 +40,7 @@ EVERY = 10.0  # seconds between two lines about a trial
 HIGHER = " with a higher --max-runs or --max-cost"  # resumes a trial that a ceiling stopped
 STOPPED, LOST, UNDECIDED, INTERRUPTED = 6, 8, 9, 130
 GIST = 160  # characters of an answer in a pipe
-_NOT_SAID = re.compile(r"\s*((>|#|[A-ZÉ]{5,} ?:).*|@\S+)")  # lines of an answer: forms, quotations
+_NOT_SAID = re.compile(r"\s*((>|#|[A-ZÉ]{5,} ?:).*|@\S+|AGREED|DONE)\s*")  # forms, quotations
 
 
 def ask(app: App, given: Given) -> Said:
@@ -81,8 +81,8 @@ def ask(app: App, given: Given) -> Said:
             raise
         done = service.steer(app, name, "pause")
         end_runs(app, [app.conversation(name)])
-        err(f"\ncouncil: paused; to continue: council ask --resume --name {name}")
-        return Said(data=done, more={"word": "paused"}, reply="steer", code=INTERRUPTED)
+        how = [f"to continue: council ask --resume --name {name}"]
+        return Said(data=done, more={"word": "paused"}, notes=how, reply="steer", code=INTERRUPTED)
     return _told(app, state, given, columns(sys.stdout))
 
 
@@ -200,7 +200,7 @@ class _Screen:
             sides = [told.get(entry.status, "")]
         who += f" ({', '.join(filter(None, sides))})" * any(sides)
         said = _sentence(said) if self.whole else said
-        is_last = self.whole and entry.kind == "synthesis"  # its words are the decision
+        is_last = entry.kind == "synthesis"  # its words are the decision
         lines = ["✓ " + told["wrote"].format(who=who) if is_last else f"✓ {who}: {said}"]
         lines += [f"BLOCKING: {one}" for one in heard.blockers]
         lines += [told["unfound"].format(text=q.text) for q in heard.quotations if not q.found]
