@@ -43,6 +43,7 @@ clean: ## Remove what make made
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/base: pyproject.toml constraints.txt
+	@echo "setting up .venv; this can take a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@# The scripts that older versions of pip write import re, which every command would wait for.
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip
