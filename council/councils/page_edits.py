@@ -96,6 +96,8 @@ class _Edits:
                     self.refuse(f"the phase cannot become {new[:40]}")
             case "status" if name in self.page.sealed and not self.entry(name):
                 pass  # the page was adopted: no journal has what was sealed
+            case "status" if new == WAITING and self.entry(name):
+                self.refuse(f"{name} has answered, and cannot be set to {new}")
             case "status" if name and new in (WAITING, *ANSWERED):
                 self.words[name] = new  # it is taken in with the answer
             case "status" if name and new:
@@ -180,7 +182,7 @@ class _Edits:
         `was` is its draft on the base, `is_new` whether `text` says something else.
         """
         word, entry = self.words.get(ident, ""), self.entry(ident)
-        one, word = self.now.participants.get(ident), "" if word == WAITING and entry else word
+        one = self.now.participants.get(ident)
         if one is None or self.now.tour > self.base.tour:
             if one and word in ANSWERED and text:
                 self.decide(ident, text, word)

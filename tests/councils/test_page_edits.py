@@ -335,6 +335,12 @@ def test_an_edit_is_refused_and_said(name: str) -> None:
     assert taken.events == [] and council.page == before
 
 
+def test_an_answer_is_not_taken_back_by_its_status() -> None:
+    taken = weather().change(("(agent:henry): RESPONDED", "(agent:henry): WAITING"))
+    assert taken.refused == ["henry has answered, and cannot be set to WAITING"]
+    assert taken.events == []
+
+
 LINES = ["", "– ", "a) ", "> - ", "| "]
 HEADS = ["**{}**", "- ### {}", "＃＃＃ {}", "> ### {}", "{}\n~~~~", "<h3>{}</h3>", ""]
 
