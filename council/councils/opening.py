@@ -127,10 +127,14 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     return made.copy(by_hand=[one for one, driver in drivers.items() if driver == "manual"])
 
 
-def warnings(found: dict[str, Participant]) -> list[str]:
-    """Return what a person should know: that one takes part alone, or one model answers for all."""
+def warnings(app: App, opening: Opening, found: dict[str, Participant]) -> list[str]:
+    """Return what a person should know: who is alone or a stranger, or that all use one model."""
     models = {one.model for one in found.values() if not one.person}
     is_one = len(models) == 1 and models != {""} and len(found) > 1
     shared = f"all agents use one model ({''.join(models)}): they may share its errors"
     alone = f"only {min(found)} takes part, and nobody can object: name others with --agents"
-    return [shared] * is_one + [alone] * (len(found) == 1)
+    writers = (str(opening.config.get(key) or "") for key in ("coordinator", "synthesizer"))
+    known = {"", *found, *app.settings.agents}
+    strangers = [one for one in dict.fromkeys(writers) if one not in known and not app.soul(one)]
+    absent = [f"{one} is no agent here: it has to write the synthesis by hand" for one in strangers]
+    return [shared] * is_one + [alone] * (len(found) == 1) + absent

@@ -139,7 +139,8 @@ def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any
             private=asked.private,
         )  # fmt: skip
 
-    made: dict[str, Any] = {"path": app.page_of(name), "warnings": opening.warnings(members)}
+    warnings = opening.warnings(app, asked, members)
+    made: dict[str, Any] = {"path": app.page_of(name), "warnings": warnings}
     made |= {"participants": list(members), "dryRun": dry_run}
     if dry_run:
         state = kind.new()

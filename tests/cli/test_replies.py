@@ -10,6 +10,7 @@ PLAY = [
     ("init --agents ada,bea,carl --lang en", 0, "  agent bea"), ("list", 0, "Nothing is open."),
     ("status", 0, "Nothing is open."),
     ("convene Tea? --agents ada --dry-run", 0, "only ada takes part, and nobody can object: "),
+    ("convene Tea? --synthesizer zoe --dry-run", 0, "zoe is no agent here: it has to write"),
     ("convene Tea? --max-rounds 0", 2, "max_rounds cannot be 0 (use 1 to 20)"),
     ("convene Tea? --agents ada,bea --name k --dry-run", 0, "would open k: COLLECT, round 1, ada"),
     ("convene Tea? --agents ada,bea --name k", 0, "  asked: ada, bea"),
