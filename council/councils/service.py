@@ -19,7 +19,7 @@ from council.kernel.errors import Away, NotFound, Refusal, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from council.app import App
     from council.kernel.document import Change, Document
@@ -47,7 +47,28 @@ def document(app: App, which: str) -> Document[Any]:
             raise
         from council.archive import minutes  # late: only for what is over
 
-        return app.closed(minutes.find(app.root, which)["conversation"])
+        try:
+            ident = minutes.find(app.root, which)["conversation"]
+        except NotFound:
+            found = [one for one in unfiled(app) if which in (one.name, one.conversation_id)]
+            if not found:
+                raise
+            ident = max(found, key=lambda one: one.ended_at or "").conversation_id
+        return app.closed(ident)
+
+
+def unfiled(app: App) -> Iterator[State]:
+    """Yield the conversations that are over and whose minutes are gone or damaged."""
+    from council.archive import minutes  # late: only for what is over
+
+    filed = {row["conversation"] for row in minutes.rows(app.root)}
+    for ident in sorted({*files.names(f"{app.state_folder}/closed")} - filed):
+        try:
+            state = app.closed(ident).peek()
+        except Refusal:
+            continue
+        if state.minutes:  # contexts are closed there, too, and have none
+            yield state
 
 
 def find(app: App, which: str, at: int = 0) -> State:

@@ -87,8 +87,8 @@ def text(state: State, root: str) -> str:
     from council.archive.artifacts import read  # late: most texts are open
     from council.councils import kind  # late: see above
 
-    found = read(f"{root}/{state.minutes}") if state.minutes else None
-    whole = kind.render(state) if found is None else plain(decoded(found))
+    found = plain(decoded(read(f"{root}/{state.minutes}") or b"")) if state.minutes else ""
+    whole = found if f'"conversationId": "{state.conversation_id}"' in found else kind.render(state)
     whole = whole.partition("\n---\n")[2] if whole[:4] == "---\n" else whole
     blocks = whole.partition("<!--council-state")[0].split("\n\n")
     return "\n\n".join(one for one in blocks if one[:12] != "<!--council:").strip()

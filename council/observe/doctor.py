@@ -6,12 +6,14 @@ import os
 
 from council.agents import programs, souls
 from council.agents.settings import AgentSettings
+from council.archive import minutes
+from council.councils import service
+from council.councils.row import write_minutes
 from council.delegation import service as delegation
 from council.kernel import files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
-from council.kernel.times import timedelta
 from council.observe import status
 
 if TYPE_CHECKING:
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
     from council.app import App
 
 PROBE = "This is a test of your connection. Reply with one word: ready"
-PROBE_TIME = timedelta(minutes=2)
-SKILL = "skills/council/SKILL.md"  # what agents read
+PROBE_SECONDS = 120.0
 Finding = dict[str, Any]
 
 
@@ -34,7 +35,7 @@ def doctor(app: App, repair: bool = False, probe: bool = False) -> dict[str, Any
     findings += [*_settings(app), *_agents(app, probe)]
     clocks = [_finding("clock.runs", ok=True, **one) for one in app.clocks()]
     findings += [*(clocks or [_finding("clock.none", ok=True)]), *_files(app)]
-    for one in status.status(app)["problems"]:
+    for one in [*status.status(app)["problems"], *status.unfiled(app)]:
         if one["code"] != "settings":
             found = {"found": one["what"], "fix": one["fix"]}
             findings.append({"what": one["name"] or "workspace", "ok": False, **found})
@@ -115,7 +116,7 @@ def _probed(app: App, agent: AgentSettings) -> tuple[str, str]:
     ident = f"probe-{agent.id}"
     folder = f"{app.state_folder}/runs/{ident}"
     place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.world)
-    place.now, place.seconds = app.now, PROBE_TIME.total_seconds()
+    place.now, place.seconds = app.now, PROBE_SECONDS
     done = run_agent(agent, PROBE, place)
     failure = f"failed ({done.code}): {cut(done.words, 200)}"
     return done.code, failure if done.code else f"replied: {cut(done.text, 50)}"
@@ -130,8 +131,8 @@ def _files(app: App) -> Iterator[Finding]:
     for path in filter(os.path.exists, map(app.page_of, app.conversations())):
         if os.stat(path).st_nlink > 1:
             yield _finding("files.link", path=path)
-    if not os.path.exists(f"{root}/{SKILL}"):
-        yield _finding("files.skill", path=SKILL)
+    if not os.path.exists(f"{root}/skills/council/SKILL.md"):
+        yield _finding("files.skill")
     if not os.statvfs(root).f_bavail or not os.access(root, os.W_OK):
         yield _finding("files.closed", root=root)
 
@@ -153,6 +154,11 @@ def _repairs(app: App) -> Iterator[Finding]:
         if not os.path.exists(app.page_of(name)):
             app.conversation(name).read()
             yield _finding("repaired", ok=True, path=app.page_of(name))
+    for state in service.unfiled(app):
+        path = f"{app.root}/{state.minutes}"
+        if os.path.lexists(path) and not minutes.block(path):
+            os.replace(path, f"{path}.damaged")  # somebody may miss what is left in it
+        yield _finding("repaired", ok=True, path=write_minutes(app, state))
     path = f"{app.state_folder}/.gitignore"
     if not os.path.exists(path):
         files.replace(path, b"*\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from council.councils import evolution, model, rules, sight, words
+from council.councils import evolution, model, rules, service, sight, words
 from council.kernel import files, times
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
@@ -75,6 +75,7 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
     wrong += [] if name else _of_workspace(app, registry, resting)
     if clocks and any(one["timeoutAt"] for one in found["conversations"]) and not app.clocks():
         wrong.append(problem("", "clock.none", code="no-clock"))
+    wrong += unfiled(app) if clocks and not name else ()
     return {
         **{"root": app.root, "now": times.text(app.now), "maxRuns": app.settings.max_runs},
         "runs": sum(len(one["running"]) for many in found.values() for one in many),
@@ -82,6 +83,12 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
         "limitsReached": sorted({one["code"] for one in wrong if one["code"][:4] == "max_"}),
         **{"channels": [], "tasks": [], **found, "errors": errors, "problems": wrong},
     }
+
+
+def unfiled(app: App) -> Iterator[Problem]:
+    """Yield the conversations whose minutes are gone or damaged."""
+    for state in service.unfiled(app):
+        yield problem(state.name, "minutes", path=state.minutes)
 
 
 def broken(name: str, error: Refusal) -> Problem:

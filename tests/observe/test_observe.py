@@ -7,7 +7,7 @@ import pytest
 
 from council.agents import registry
 from council.cli import printing
-from council.councils import decisions
+from council.councils import decisions, service
 from council.councils.model import Heard
 from council.kernel.errors import Conflict, NotFound
 from council.observe import board, doctor, explain, forget, named, status
@@ -180,7 +180,7 @@ def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
         Path(f"{ws.root}/memory/agents/{agent}/policy.json").write_text(policy)
     Path(f"{ws.root}/memory/agents/eve/SOUL.md").write_text("---\nname: Bob\n---\n")
     os.link(ws.app.page_of("k"), f"{ws.root}/other")
-    os.unlink(f"{ws.root}/{doctor.SKILL}")
+    os.unlink(f"{ws.root}/skills/council/SKILL.md")
     found = {one["found"] for one in doctor.doctor(ws.app)["findings"] if not one["ok"]}
     for words in (
         *("not found: /nonexistent/ada", "bob/policy.json: not JSON: Expecting value: line 1"),
@@ -196,6 +196,28 @@ def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
     assert sum(one["what"] == "repaired" for one in made["findings"]) == 3
     (row,) = status.status(ws.app)["conversations"]
     assert row["waiting"] == ["ada", "bob", "eve"]
+
+
+@pytest.mark.parametrize("left", [None, 0, 300])
+def test_minutes_that_are_gone_or_damaged_are_named_and_written_again(ws, left):
+    service.steer(ws.app, "k", "cancel")
+    path = f"{ws.root}/conseils/2026-11-28-kettle-k.md"
+    with open(path) as file:
+        whole = file.read()
+    os.unlink(path)
+    if left is not None:
+        with open(path, "w") as file:
+            file.write(whole[:left])
+    assert "Kettle k?" in named.show(ws.app, "k")[1]
+    problems = status.status(ws.app, clocks=True)["problems"]
+    for found in (problems, doctor.doctor(ws.app)["findings"]):
+        (fix,) = (one["fix"] for one in found if "k.md" in str(one))
+        assert "council doctor --repair" in fix
+    assert doctor.doctor(ws.app, repair=True)["findings"][0]["what"] == "repaired"
+    with open(path) as file:
+        assert file.read()[:1000] == whole[:1000]
+    assert os.path.exists(f"{path}.damaged") is (left is not None)
+    assert "are gone" not in str(doctor.doctor(ws.app)["findings"])
 
 
 @pytest.mark.parametrize(
