@@ -7,7 +7,7 @@ import sys
 
 from council.app import App
 from council.archive import artifacts
-from council.cli.printing import Said, one_line
+from council.cli.printing import Said, one_line, waiting
 from council.cli.quick import Given, content, pairs, text_of
 from council.councils.service import person, who
 from council.delegation import service
@@ -42,6 +42,7 @@ def call(app: App, given: Given) -> Said:
             raise Invalid("bad-schema", what, "give a JSON schema") from None
     text = text_of(app, given.text, given.file)
     of: dict[str, Any] = {**_common(given), "limits": limits, "schema": schema}
+    waiting(given.to)
     made = service.call(app, text, person(app, given.as_), given.to, **of)
     fault, notes, is_cut = made.get("error", {}), list[str](), made["length"] > len(made["summary"])
     if is_cut:

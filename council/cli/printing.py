@@ -143,6 +143,12 @@ def err(text: str, before: str = "", end: str = "\n") -> None:
     sys.stderr.flush()
 
 
+def waiting(who: str) -> None:
+    """Say on a terminal what a command waits for."""
+    if columns(sys.stderr):
+        err(f"waiting for {one_line(who, 60)}")
+
+
 def confirmed(question: str) -> bool:
     """Ask a person on the terminal whether to go on; False where nobody can answer."""
     if not sys.stdin.isatty():

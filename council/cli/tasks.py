@@ -6,7 +6,7 @@ import os
 import re
 
 from council.app import App
-from council.cli.printing import Said, say
+from council.cli.printing import Said, say, waiting
 from council.cli.quick import Given, content, pairs, text_of
 from council.kernel import codec, times
 from council.kernel.errors import Usage
@@ -32,6 +32,7 @@ def msg_send(app: App, given: Given) -> Said:
     code = 0
     if given.wait and result["context"]:
         most = times.duration(given.timeout or "1h").total_seconds()
+        waiting(result["context"])
         result |= service.wait(app, result["context"], most)
         is_failed = result["done"] and result["verdict"]
         code = 0 if result["done"] or result["asked"] else TIMED_OUT

@@ -27,6 +27,8 @@ def test_a_call_has_the_time_that_its_limit_says(workspace: Make) -> None:
         settings.read_text().replace("[agents.ben]", '[agents.ben]\nanswer = "tool"')
     )
     assert w.run("agent", "call", "Which one?", "--to", "ben").stdout == "Red.\n"
+    terminal = w.terminal("agent", "call", "Which, then?", "--to", "ben")
+    assert terminal.until().startswith("waiting for ben\r\n")
 
 
 def test_what_is_forgotten_is_nowhere(workspace: Make) -> None:
