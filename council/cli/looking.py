@@ -83,7 +83,8 @@ def list_(app: App, given: Given) -> Said:
         kind, rows = "minutes", minutes.rows(app.root, given.search, begin)
         if given.stats:
             measured = minutes.stats(rows)
-            return Said(data=measured, more={"data": _cells(measured)}, reply="facts")
+            told = {_label(key): one for key, one in measured.items()}
+            return Said(data=measured, more={"data": _cells(told)}, reply="facts")
     elif place := {"rooms": "channels", "tasks": "tasks", "calls": "calls"}.get(kind):
         from council.observe import status as look  # late: as above
 
