@@ -170,11 +170,7 @@ class App:
         return self.filled(template, {**own, "b": boundary, **values})
 
     def check_format(self) -> None:
-        """Write `.council/format`, or refuse a folder of another version.
-
-        Raises:
-            Invalid: The folder is of version 0.2 (`old-format`) or of a newer one.
-        """
+        """Write `.council/format`, or refuse a folder of another version."""
         path = f"{self.state_folder}/format"
         found = files.read(path)
         if found is None:
@@ -237,10 +233,6 @@ class App:
 
         The word is its name, its id, the beginning of either, or a part of its topic; "" is
         COUNCIL_NAME, else the one called `active`, else the only one that is open.
-
-        Raises:
-            NotFound: None fits (`not-found`), or it is over (`over`).
-            Usage: Several fit (`ambiguous`; `candidates` has their names).
         """
         which = which or self.env.get("COUNCIL_NAME", "") or DEFAULT
         if self.is_open(which):
@@ -278,11 +270,7 @@ class App:
 
 
 def find_root(start: str, env: dict[str, str], given: str = "") -> str:
-    """Return the workspace: `--root`, else COUNCIL_ROOT, else the nearest one upwards.
-
-    Raises:
-        NotFound: There is none (`no-workspace`).
-    """
+    """Return the workspace: `--root`, else COUNCIL_ROOT, else the nearest one upwards."""
     named, folder = given or env.get("COUNCIL_ROOT", ""), os.path.abspath(start)
     if named:
         root = os.path.join(folder, named)
@@ -300,12 +288,7 @@ def find_root(start: str, env: dict[str, str], given: str = "") -> str:
 
 
 def clock(env: dict[str, str], given: str = "") -> datetime | None:
-    """Return the instant that `--now` or COUNCIL_NOW sets, None where the machine's clock counts.
-
-    Raises:
-        Usage: The text is no instant of the years 1970 to 9000, or it is set inside a run
-            (`no-clock`).
-    """
+    """Return the instant that `--now` or COUNCIL_NOW sets, None for the clock of the machine."""
     value = given or env.get("COUNCIL_NOW", "")
     if value and env.get("COUNCIL_TOKEN"):
         raise Usage("no-clock", "inside a run the clock cannot be set", "leave out --now")

@@ -18,9 +18,6 @@ def token_of(app: App, name: str, variable: str = "") -> tuple[str, str]:
     """Return a token, and where it is: in a variable, else in a file of `.council`.
 
     The first caller makes the file, for its user only.
-
-    Raises:
-        Invalid: It is too short, or not ASCII (`bad-token`).
     """
     path, found = f"{app.state_folder}/{name}", app.env.get(variable, "")
     where = f"the variable {variable}" if found else path
@@ -37,11 +34,7 @@ def token_of(app: App, name: str, variable: str = "") -> tuple[str, str]:
 
 
 def listener(host: str, port: Any) -> socket.socket:
-    """Return a socket that listens at a name or address of this machine.
-
-    Raises:
-        Usage: It cannot (`cannot-listen`).
-    """
+    """Return a socket that listens at a name or address of this machine."""
     hint = "choose another with --port, or an address of this machine"
     if not isinstance(port, int) or not 0 <= port < 65536:
         raise Usage("cannot-listen", f"no port {port!r}", hint)

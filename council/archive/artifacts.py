@@ -32,11 +32,7 @@ class Artifact(Record, settled=True):
 
 
 def publish(root: str, data: bytes, kind: str, publisher: str, trace: str, at: str) -> Artifact:
-    """Keep bytes of a content type and return what is known; the same bytes change nothing.
-
-    Raises:
-        Refusal: They are too many, the disk refuses, or a link or an odd file has their name.
-    """
+    """Keep bytes of a content type and return what is known; the same bytes change nothing."""
     if len(data) > MOST:
         raise Invalid("too-large", f"an artifact has at most {MOST >> 20} MB", "split it")
     of = {"content_type": kind, "publisher": publisher, "trace_id": trace, "created_at": at}
@@ -50,12 +46,7 @@ def publish(root: str, data: bytes, kind: str, publisher: str, trace: str, at: s
 
 
 def fetch(root: str, ident: str) -> bytes:
-    """Return the bytes of an artifact, compared with the digest in its id.
-
-    Raises:
-        NotFound: There is no artifact of that id (`no-artifact`).
-        Invalid: The text is no id, or the file is damaged, a link or no plain file.
-    """
+    """Return the bytes of an artifact, compared with the digest in its id."""
     if not is_id(ident):
         raise Invalid("bad-artifact-id", f"not an artifact id: {ident[:80]!r}", "use art_SHA256")
     path = f"{root}/{FOLDER}/{ident}.json"

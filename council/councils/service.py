@@ -1,7 +1,8 @@
 """The verbs of conversations: one function each, with what `json.md` names as its result.
 
 The command line, HTTP and MCP call these and decide nothing themselves. A verb finds who speaks and
-how that is known, lets a pure decision say what happens, and then starts what became due.
+how that is known, lets a pure decision say what happens, and then starts what became due. What is
+refused, and with which code, is in `decisions.py`, `opening.py` and `App.find`.
 """
 
 from __future__ import annotations
@@ -34,12 +35,7 @@ FILING = 5.0  # seconds that `wait` gives to whoever writes the minutes
 
 
 def document(app: App, which: str) -> Document[Any]:
-    """Return the document of a conversation, open or over; one that is over has no page.
-
-    Raises:
-        NotFound: There is none.
-        Usage: Several fit.
-    """
+    """Return the document of a conversation, open or over; one that is over has no page."""
     try:
         return app.conversation(app.find(which))
     except NotFound:
@@ -65,12 +61,7 @@ def find(app: App, which: str, at: int = 0) -> State:
 
 
 def who(app: App, given: str) -> str:
-    """Return who speaks: `--as`, else COUNCIL_AGENT, else the agent whose folder one is in.
-
-    Raises:
-        Usage: None of these says (`who`).
-        Refused: This is a run of another agent (`not-you`).
-    """
+    """Return who speaks: `--as`, else COUNCIL_AGENT, else the agent whose folder one is in."""
     own = app.env.get("COUNCIL_AGENT", "")
     if app.env.get("COUNCIL_TOKEN") and own and given.strip().casefold() not in ("", own):
         raise Refused("not-you", f"this run is {own}'s, not {given}'s", "leave out --as")
@@ -91,11 +82,7 @@ def person(app: App, given: str = "") -> str:
 
 
 def _origin(app: App, state: State, agent: str) -> str:
-    """Return how it is known that an agent speaks: `verified` by a run's token, or `claimed`.
-
-    Raises:
-        Refused: The token is another agent's, or of no run here; or claims are refused.
-    """
+    """Return how it is known that an agent speaks: `verified` by a run's token, or `claimed`."""
     run = _own_run(app, state)
     if app.env.get("COUNCIL_TOKEN") and (run is None or run.agent != agent):
         what = f"this run does not speak for {agent} in {state.name}"
@@ -117,13 +104,7 @@ def _own_run(app: App, state: State) -> Run | None:
 
 
 def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any]:
-    """Open a conversation and wake its first speakers.
-
-    Raises:
-        Usage: A value is not one of its choices, or fewer than two would take part.
-        NotFound: An agent is not one of the workspace.
-        Conflict: Another conversation of that name is open.
-    """
+    """Open a conversation and wake its first speakers."""
     from council.councils import opening  # late: most verbs open nothing
     from council.runs import tracing  # late: as above
 
@@ -151,13 +132,7 @@ def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any
 
 
 def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[str, Any]:
-    """Record the answer of an agent in the round that is open, and start what follows from it.
-
-    Raises:
-        Refused: The agent is not asked now, or is not known to be itself.
-        Conflict: It has answered otherwise, or the key stands for another text.
-        Invalid: The text or a stated value cannot be accepted.
-    """
+    """Record the answer of an agent in the round that is open, and start what follows from it."""
     said, before = hearing.Understood(text=text, heard=Heard()), State()
 
     def decide(state: State) -> list[Event]:
@@ -218,11 +193,7 @@ def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusa
 
 
 def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
-    """Return what an agent may see now, with the prompt of a task (`form`; "" is what is asked).
-
-    Raises:
-        Refused: It takes no part (`not-a-participant`).
-    """
+    """Return what an agent may see now, with the prompt of a task (`form`; "" is what is asked)."""
     from council.councils import prompts  # late: `respond` tells nobody anything
 
     state = app.conversation(name).read()
@@ -242,11 +213,7 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
 
 
 def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, Any]:
-    """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`).
-
-    Raises:
-        Refused: The agent takes no part (`not-a-participant`).
-    """
+    """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`)."""
     ends, filed, document = time.monotonic() + (seconds or 0), 0.0, None
     which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
     while True:
