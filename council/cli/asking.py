@@ -19,10 +19,10 @@ from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, 
 from council.cli.values import Given
 from council.cli.verbs import opening
 from council.cli.workspace import extra
-from council.councils import kind, rules, service, sight, views, words
+from council.councils import kind, rules, service, sight, views
 from council.councils import opening as openings
 from council.councils.model import RESOLVE, Entry, State
-from council.kernel import ids, times
+from council.kernel import ids, times, words
 from council.kernel.errors import Conflict, NotFound, Refused
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status

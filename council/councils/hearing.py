@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from council.councils import answers, decisions, sight
 from council.councils.evolution import as_answered
-from council.councils.model import AGREED, STANCES, Fault, Heard, Quote, Stance, State
+from council.councils.model import AGREED, STANCES, Fault, Form, Heard, Quote, Stance, State
 from council.kernel.errors import Invalid
 from council.kernel.ids import cut
-from council.kernel.record import TYPE_CHECKING, Record
-
-if TYPE_CHECKING:
-    from council.councils.answers import Form
+from council.kernel.record import Record
 
 _MARKS = {'"': '"', "“": "”", "„": "“", "«": "»"}
 _NEAR, _JUST, _WORDS, _MOST = 80, 20, 3, 100
@@ -87,7 +84,7 @@ def heard(
     return Understood(text=words, heard=heard, question=asked)
 
 
-def _lettered(heard: Heard, text: str, form: answers.Form) -> Heard:
+def _lettered(heard: Heard, text: str, form: Form) -> Heard:
     """Return a turn with the option that it names: as its choice, or as its position begins."""
     if form.kind != "turn" or heard.choice or not form.options:
         return heard

@@ -7,10 +7,10 @@ said, quoted as on the page. The state block at the end has everything. `texts/`
 from __future__ import annotations
 
 from council.councils import page as pages
-from council.councils import sight, views, words
+from council.councils import sight, views
 from council.councils.model import TIMEOUT, Entry, Side, State
 from council.councils.verdict import same
-from council.kernel import page, times
+from council.kernel import page, times, words
 from council.kernel.record import Any
 
 _CUT = 600  # characters of the decision in the front matter
@@ -59,7 +59,7 @@ class _Minutes:
         self.reasons = dict.fromkeys(last, "")
         self.reasons |= {one.agent: why for one in said if (why := self._why(one))}
         names = {who: self.name(who) for who in state.participants}
-        self.verdict, *self.told = words.told(state, self.tally, names, holders=False)
+        self.verdict, *self.told = sight.told(state, self.tally, names, holders=False)
         self.say = words.load(f"texts/minutes-{state.lang}.txt")
         codes = {one.reason for one in state.rounds}
         codes |= {why.code for one in state.rounds for why in one.absent.values()}

@@ -85,6 +85,24 @@ class Heard(Record, settled=True):
     faults: list[Fault] = []  # what has to be asked again
 
 
+class Form(Record, settled=True):
+    """What an answer was asked for: in a `turn`, `vote`, `synthesis` or (free) `contribution`.
+
+    `peers` (id to name) are the others, `needs` are owed a stance, `options` are by letter, `held`
+    was the position, an echo of `prompt` is cut off, `asked` (`Fault.part`) are asked again.
+    """
+
+    kind: str = "turn"
+    lang: str = "en"
+    author: str = ""
+    peers: dict[str, str] = {}
+    needs: list[str] = []
+    options: dict[str, str] = {}
+    held: str = ""
+    prompt: str = ""
+    asked: list[str] = []
+
+
 class Entry(Record, settled=True):
     """Something that was said."""
 

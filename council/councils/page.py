@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from council.councils import model, sight, words
+from council.councils import model, sight
 from council.councils.evolution import owing
-from council.councils.model import Blocker, Entry, Participant, State
+from council.councils.model import Absence, Blocker, Entry, Participant, Round, State
 from council.councils.verdict import held_after
-from council.kernel import ids
+from council.kernel import ids, words
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
 from council.kernel.record import TYPE_CHECKING, Any, camel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from council.councils.model import Absence, Round
 
 WIDTH = 72
 SCHEMA = 3

@@ -6,14 +6,14 @@ import re
 
 from council.councils import model
 from council.councils import page as pages
-from council.councils.answers import Form, read
-from council.councils.model import Entry, Event, Option, State
-from council.councils.words import load
+from council.councils.answers import read
+from council.councils.model import Entry, Event, Form, Option, State
 from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
 from council.kernel.page import digest, shown, unescaped
 from council.kernel.reading import Piece, folded, item, letters, same, words
 from council.kernel.record import Any
+from council.kernel.words import load
 
 _AGENT = re.compile(r"[(（]agent:\s*([\w-]+)[)）]")
 _STATUS = re.compile(rf"(.*?){_AGENT.pattern}(.*)$")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from council.archive.artifacts import is_id
 from council.councils import model as m
-from council.councils import sight, words
+from council.councils import sight
 from council.councils.model import Entry, Participant, State
-from council.kernel import codec, files
+from council.kernel import codec, files, words
 from council.kernel.ids import cut, digest
 from council.kernel.record import TYPE_CHECKING, Any
 
@@ -156,7 +156,7 @@ class _Told:
         # What its author has given up is no choice any longer.
         held = {one.letter for one in sight.tally(state).options if one.holders and task == "vote"}
         options = [one for one in state.options if not one.by or one.letter in held]
-        tally = words.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
+        tally = sight.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
         return {
             "state": state, "config": config, "round": now, "agent": agent, "masks": self.masks,
             "topic": cut(state.topic, 500), "called": cut(me.name, 60) or agent,

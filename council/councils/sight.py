@@ -5,12 +5,10 @@ from __future__ import annotations
 from council.councils import model as m
 from council.councils import verdict
 from council.councils.evolution import said_by, staying
-from council.councils.model import SYNTHESIZE, Entry, State, Tally
+from council.councils.model import SYNTHESIZE, Entry, Form, State, Tally
 from council.councils.verdict import alike, words
-from council.kernel.record import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from council.councils.answers import Form
+from council.kernel.record import Any
+from council.kernel.words import fill, load, template
 
 _SHARE = 1.5  # of an equal share of all words; who says more dominates (document 003)
 
@@ -64,6 +62,30 @@ def _statuses(state: State) -> Tally:
     return made
 
 
+def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True) -> list[str]:
+    """Return all that can be said of a tally, the verdict first; perhaps with who holds what."""
+    file, count = f"texts/tally-{state.lang}.txt", len(tally.agreed)
+    key = "nobody" if not count else "everybody" if count == tally.n else "some"
+    leading = tally.winners or tally.leading
+    if state.procedure == "deliberation":
+        sides = [len(one.approve) for one in tally.options if one.letter in leading]
+        count, apart = max(sides, default=0), min(sides, default=0) >= tally.threshold
+        if not leading:
+            own = tally.n - len(tally.absent)
+            key = "unsaid" if own > 1 else "aside" if own + len(tally.abstained) > 1 else "unheard"
+        elif len(leading) == 1:
+            key = tally.type if tally.winners else "leads"
+        else:
+            key = f"{tally.type}_tie" if tally.winners else "camps" if apart else "tied"
+    values = {**vars(tally), "leading": leading, "count": count, "holding": holders, key: True}
+    held = [one for one in tally.options if one.holders or one.letter in leading]
+    values["options"] = [{**vars(one), "count": len(one.approve)} for one in held]
+    values["blockers"] = sum(one.open for one in state.blockers)
+    forms = {**load(file), "name": lambda one: names.get(one, one)}
+    lines = fill(template(file).partition("\n====\n")[2], values, forms)
+    return lines.rstrip("\n").split("\n")
+
+
 def named(state: State, options: list[m.Option] | list[m.Side]) -> list[m.Event]:
     """Return the event that names those options that have no letter yet."""
     new = [m.Option(letter=o.letter, text=o.text, by=o.by, tour=state.tour) for o in options]
@@ -92,8 +114,6 @@ def needs(state: State, agent: str) -> list[str]:
 
 def form(state: State, agent: str) -> Form:
     """Return what an answer of `agent` is asked for now, as the reader of answers wants it."""
-    from council.councils.answers import Form  # late: only who reads an answer needs it
-
     now, who = state.round(), state.participants
     peers = {peer: who[peer].name for peer in who if peer != agent}
     kind = m.kind_of(now.phase)

@@ -72,11 +72,9 @@ def understood(heard: Heard, status: str) -> dict[str, Any]:
 
 def consensus(state: State) -> tuple[dict[str, Any], str]:
     """Return who approves what, and the verdict, now and after each round; and in sentences."""
-    from council.councils import words  # late: only `show --consensus` counts
-
     tally, blockers = sight.tally(state), sight.blockers(state)
     names = {who: one.name or who for who, one in state.participants.items()}
-    lines = words.told(state, tally, names)
+    lines = sight.told(state, tally, names)
     lines += [f"blocker{f' ({one.agent})' * bool(one.agent)}: {one.text}" for one in blockers]
     issues = {"blockingIssues": [f"{one.agent}: " * bool(one.agent) + one.text for one in blockers]}
     return {**fields(state, "name phase tour"), **tally.to_json(), **issues}, "\n".join(lines)
@@ -133,9 +131,9 @@ def _said(state: State, kind: str) -> list[Entry]:
 def _advice(entry: Entry) -> str:
     if entry.heard.recommendation:
         return entry.heard.recommendation
-    from council.councils import answers, answers_forms  # late: most syntheses are in their form
+    from council.councils import answers_forms  # late: most syntheses are in their form
 
-    return answers_forms.unlabelled(entry.text, answers.Form(kind="synthesis"))
+    return answers_forms.unlabelled(entry.text, m.Form(kind="synthesis"))
 
 
 def _dissent(state: State, tally: Tally) -> list[dict[str, str]]:

@@ -5,8 +5,8 @@ Everything follows from the states; a conversation that cannot be read is a prob
 
 from __future__ import annotations
 
-from council.councils import evolution, model, rules, sight, words
-from council.kernel import files, times
+from council.councils import evolution, model, rules, sight
+from council.kernel import files, times, words
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
