@@ -9,18 +9,15 @@ from __future__ import annotations
 import os
 
 from council.kernel import files, ids, shared, times
-from council.kernel.document import Document
+from council.kernel.document import Change, Document
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Usage
+from council.kernel.record import Any
 from council.kernel.times import UTC, datetime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from council.agents.settings import Settings
     from council.agents.souls import Soul
-    from council.kernel.document import Change
-    from council.kernel.record import Any
     from council.runs.kinds import KindRow
 
 FORMAT = "3"
@@ -118,11 +115,9 @@ class App:
             made.append(TRIALS)
         return made
 
-    def others(self) -> Iterator[tuple[KindRow, str]]:
-        """Yield the row and name of each open document that is no conversation."""
-        for row in self.kinds[1:]:
-            for name in row.names(self):
-                yield row, name
+    def others(self) -> list[tuple[KindRow, str]]:
+        """Return the row and name of each open document that is no conversation."""
+        return [(row, name) for row in self.kinds[1:] for name in row.names(self)]
 
     def other(self, which: str) -> KindRow | None:
         """Return the row of the document of another kind that has exactly this name."""
@@ -215,9 +210,8 @@ class App:
     def conversations(self) -> list[str]:
         """Return the names of the open conversations, also of pages that no command has seen."""
         self.fetch()
-        begin, end = "council-", "-conversation.md"
-        shared = files.names(f"{self.root}/memory/shared")
-        pages = {n[8:-16] for n in shared if n.startswith(begin) and n.endswith(end)}
+        found = files.names(f"{self.root}/memory/shared")
+        pages = {n[8:-16] for n in found if n[:8] == "council-" and n[-16:] == "-conversation.md"}
         folders = {n for n in files.names(f"{self.state_folder}/conversations") if n[0] != "."}
         return sorted([*(pages & folders), *filter(self.is_open, pages ^ folders)])
 
@@ -242,9 +236,8 @@ class App:
         if word:
             from council.archive import minutes  # late: most names are exact
 
-            if any(
-                which in (row.get("name"), row["conversation"]) for row in minutes.rows(self.root)
-            ):
+            ended = minutes.rows(self.root)
+            if any(which in (row.get("name"), row["conversation"]) for row in ended):
                 raise NotFound("over", f"{which} is over", f"read it: council show {which}")
         found = [name for name in names if name.startswith(word)]
         found = found or [name for name in names if word and self._is_about(name, word)]

@@ -15,10 +15,7 @@ SHORTEST = 16  # characters of a token
 
 
 def token_of(app: App, name: str, variable: str = "") -> tuple[str, str]:
-    """Return a token, and where it is: in a variable, else in a file of `.council`.
-
-    The first caller makes the file, for its user only.
-    """
+    """Return a token, and where it is: in a variable, else in a file, made for its user only."""
     path, found = f"{app.state_folder}/{name}", app.env.get(variable, "")
     where = f"the variable {variable}" if found else path
     with files.reported("write", path):

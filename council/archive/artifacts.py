@@ -92,19 +92,7 @@ def put(path: str, data: bytes, replace: bool = False) -> bool:
         if (done := shared.put(path, data, replace)) is not None:
             return done
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        files.fill(new, data, 0o644, durable=True)
-        try:
-            if not replace:
-                os.link(new, path)
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without hard links
-            if os.path.lexists(path):
-                return False
-            replace = True
-        finally:
-            if replace:
-                os.rename(new, path)
-            files.remove(new)
-        files.sync_folder(os.path.dirname(path))
-    return True
+        if replace:
+            files.write(new, path, data, 0o644)
+            return True
+        return not os.path.lexists(path) and files.publish(path, data, None, new, durable=True)
