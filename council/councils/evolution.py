@@ -1,4 +1,4 @@
-"""How a conversation changes by its events: the fold that `rules.py` re-exports."""
+"""How a conversation changes by its events: the fold."""
 
 from __future__ import annotations
 

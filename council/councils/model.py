@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from council.kernel.errors import Usage
 from council.kernel.ids import shuffled
-from council.kernel.record import Any, Record
+from council.kernel.record import Any, Record, camel
 from council.runs.work import Runs
 
 Event = dict[str, Any]
@@ -287,6 +287,11 @@ class State(Record):
     def is_sealed(self, entry: Entry) -> bool:
         """Return whether an entry is hidden from all but its author now."""
         return entry.kind != "guidance" and entry.tour == self.sealed()
+
+
+def fields(one: Record, names: str) -> dict[str, Any]:
+    """Return some fields of a record by their keys in JSON."""
+    return {camel(name): getattr(one, name) for name in names.split()}
 
 
 def kind_of(phase: str) -> str:

@@ -18,13 +18,10 @@ from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown, unescaped
 from council.kernel.reading import block_text, difference, letters, same
-from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.record import Any
+from council.kernel.times import datetime
 
-if TYPE_CHECKING:
-    from council.kernel.times import datetime
-
-    Typed = dict[str, list[str]]  # of each participant
-
+Typed = dict[str, list[str]]  # of each participant
 _FIXED = ("conversationId", "procedure", "mode", "tour", "createdAt", "status", "brief")
 
 
@@ -61,8 +58,6 @@ class _Edits:
     def refuse(self, why: str) -> None:
         if why not in self.taken.refused:
             self.taken.refused.append(why)
-
-    # Readable lines and the block
 
     def lines(self) -> None:
         """Take in what differs in a line or in the block; the line counts where both do."""
@@ -122,8 +117,6 @@ class _Edits:
                 pass
             case _ if key in _FIXED and not name:
                 self.refuse(f"{key} cannot be changed on the page")
-
-    # Answers
 
     def answers(self) -> None:
         """Take in what stands in the sections of participants, or was typed there."""
@@ -234,8 +227,6 @@ class _Edits:
                 return
         for event in events:
             self.take(event.pop("type"), **event)
-
-    # Notes
 
     def notes(self) -> None:
         """Take in changes of the notes, and move there what was typed elsewhere."""

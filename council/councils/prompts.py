@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _FRAME, _EACH = 6000, 100  # characters that a prompt needs, and those around each text
 _SHORT = 8000  # below it the short prompt is used
 _FORMS = {"vote": "vote", "synthesis": "synthesize", "turn": "respond"}
+_BARE = {ord("["): None, ord("]"): None}  # brackets mark the line of what is quoted
 CHECKLIST = "skills/council/references/COUNCIL"
 
 
@@ -201,7 +202,8 @@ class _Told:
         named = {f"art_{part[:64]}" for text in (brief, *texts) for part in text.split("art_")[1:]}
         entries = [
             {**vars(one), "id": self.ident(one), "text": text,
-             "false": [f"“{cut(said, 40)}”" for said in _unfound(one)]}
+             "false": [f"“{cut(said.text.translate(_BARE), 40)}”"
+                       for said in one.heard.quotations if not said.found]}
             for one, text in zip(self.entries, short, strict=True)]  # fmt: skip
         return {
             "b": code, "limit": limit, "brief": brief, "private": private, "notes": notes,
@@ -233,9 +235,3 @@ def _replaced(text: str, name: str, other: str) -> str:
         after = part[:1] if part[:1] not in ("-", "_") else part[1:2]
         first += (name if first[-1:].isalnum() or after.isalnum() else other) + part
     return first
-
-
-def _unfound(entry: Entry) -> list[str]:
-    """Return what an entry quotes though nobody said it, without brackets: they mark its line."""
-    words = [one.text for one in entry.heard.quotations if not one.found]
-    return [one.translate({ord("["): None, ord("]"): None}) for one in words]

@@ -32,10 +32,7 @@ from __future__ import annotations
 
 from council.councils import model as m
 from council.councils import sight
-from council.councils.evolution import evolve as evolve
-from council.councils.evolution import known as known
 from council.councils.evolution import owing, said_by, staying, waiting
-from council.councils.evolution import settles as settles
 from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, State
 from council.kernel import times
 from council.kernel.times import datetime, timedelta

@@ -12,9 +12,9 @@ import time
 
 from council.councils import decisions, hearing, kind, model, rules, sight
 from council.councils.hearing import Stated as Stated
-from council.councils.model import Event, Heard, State
+from council.councils.model import Event, Heard, State, fields
 from council.councils.opening import Opening as Opening
-from council.councils.views import fields, place, transition, understood
+from council.councils.views import place, transition, understood
 from council.kernel import files, ids
 from council.kernel.errors import Away, NotFound, Refusal, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
@@ -31,9 +31,6 @@ POLL = 0.1  # seconds between two looks of `wait`
 FILING = 5.0  # seconds that `wait` gives to whoever writes the minutes
 
 
-# --- which conversation, and who ---
-
-
 def document(app: App, which: str) -> Document[Any]:
     """Return the document of a conversation, open or over; one that is over has no page."""
     try:
@@ -48,16 +45,15 @@ def document(app: App, which: str) -> Document[Any]:
 
 def find(app: App, which: str, at: int = 0) -> State:
     """Return a conversation, open or over, at a revision (0 is now); see `document`."""
-    found = document(app, which)
+    found: Document[State] = document(app, which)
     try:
-        state: State = found.read() if found.page and not at else found.peek(at or None)
+        return found.read() if found.page and not at else found.peek(at or None)
     except NotFound:
         if found.page or at:
             raise
         from council.archive import minutes  # late: only where a journal is gone
 
         return State.from_json(minutes.block(minutes.find(app.root, which)["path"]))
-    return state
 
 
 def who(app: App, given: str) -> str:
@@ -243,24 +239,19 @@ def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict
     if to and not name and app.is_open(to):
         name, to = to, ""
 
-    def decide(state: State) -> list[Event]:
-        return decisions.say(state, text, by, at=app.now, to=to, key=key)
-
-    change, after = _change(app, app.find(name), decide, by)
+    said = {"to": to, "key": key}
+    change, after = _change(
+        app, app.find(name), lambda state: decisions.say(state, text, by, at=app.now, **said), by
+    )
     return {**after, "outcome": "recorded" if change.events else "already-recorded"}
 
 
 def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any) -> dict[str, Any]:
-    """Carry out the decision `stop`, `pause`, `resume`, `cancel` or `sign` with its arguments.
-
-    `by` is who decides, "" the person at the terminal.
-    """
-
-    def decide(state: State) -> list[Event]:
-        made: list[Event] = getattr(decisions, verb)(state, *words, at=app.now, **more)
-        return made
-
-    change, after = _change(app, name, decide, by or person(app))
+    """Carry out `stop`, `pause`, `resume`, `cancel` or `sign`; `by` "" is the one who types."""
+    decide: Callable[..., list[Event]] = getattr(decisions, verb)
+    change, after = _change(
+        app, name, lambda state: decide(state, *words, at=app.now, **more), by or person(app)
+    )
     return {**after, "outcome": "changed" if change.events else "unchanged"}
 
 
@@ -277,9 +268,6 @@ def halt(app: App, halted: bool) -> dict[str, Any]:
 
         heartbeat.beat(app)
     return {"halted": halted, "changed": bool(change.events)}
-
-
-# --- what every verb does ---
 
 
 def _change(

@@ -47,7 +47,7 @@ def convergence(state: State) -> dict[str, Any]:
     if talk and talk[0].verdict:
         lacking = talk[0].absent.keys() & people
     rate = 1 - len(lacking) / max(1, len(people))
-    return {"responseRate": rate, "hasConsensus": converged(state)}
+    return {"responseRate": rate, "hasConsensus": converged(state), "blockingIssues": issues(state)}
 
 
 def _statuses(state: State) -> Tally:
@@ -105,6 +105,11 @@ def blockers(state: State) -> list[m.Blocker]:
     return [one for one in state.blockers if one.open and (one.tour != sealed or not one.agent)]
 
 
+def issues(state: State) -> list[str]:
+    """Return the open blockers that everybody may see as lines, with their authors."""
+    return [f"{one.agent}: " * bool(one.agent) + one.text for one in blockers(state)]
+
+
 def needs(state: State, agent: str) -> list[str]:
     """Return the participants to whom `agent` owes a stance: whose position it could see."""
     now, turns = state.round(), [e for e in visible(state, agent) if e.kind in ("turn", "vote")]
@@ -147,17 +152,17 @@ def unanswered(state: State) -> list[tuple[str, str, str]]:
     return [(a, peer, text) for peer in asked for a, text in open_questions(state, peer).items()]
 
 
-def acknowledged(state: State, entry: Entry) -> list[str]:
-    """Return who has answered since some guidance was given, among those that it was meant for."""
-    later = state.entries[state.entries.index(entry) + 1 :]
-    said = {one.agent for one in later if not one.late}
+def acknowledged(state: State, entry: Entry, reader: str = "") -> list[str]:
+    """Return whom `reader` may see answer after guidance, among those that it was meant for."""
+    seen = visible(state, reader)
+    said = {one.agent for one in seen[seen.index(entry) + 1 :]}
     return [a for a in state.participants if a in said and entry.target in ("", a)]
 
 
 def guidance(state: State, agent: str) -> list[Entry]:
     """Return what people said to all or to `agent` since its last answer: to be acknowledged."""
     said = [one for one in state.entries if one.kind == "guidance" and one.target in ("", agent)]
-    return [one for one in said if agent not in acknowledged(state, one)]
+    return [one for one in said if agent not in acknowledged(state, one, agent)]
 
 
 def signing(state: State) -> str:
