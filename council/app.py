@@ -11,10 +11,9 @@ import os
 from council.kernel import files, ids, shared, times
 from council.kernel.document import Change, Document
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Usage
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import UTC, datetime
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.settings import Settings
     from council.agents.souls import Soul
@@ -270,9 +269,7 @@ def find_root(start: str, env: dict[str, str], given: str = "") -> str:
         if not os.path.isdir(root):
             raise NotFound("no-workspace", f"no folder {root}", f"make one: council init {root}")
         return os.path.abspath(root)
-    while not (
-        os.path.exists(f"{folder}/council.toml") or os.path.isdir(f"{folder}/memory/shared")
-    ):
+    while not any(os.path.exists(f"{folder}/{one}") for one in ("council.toml", "memory/shared")):
         if folder == "/":
             what = f"no workspace in {start} or above it"
             raise NotFound("no-workspace", what, "make one here: council init")

@@ -147,8 +147,7 @@ def _position(words: str, form: Form) -> str:
     if named and named[1].upper() in form.options:
         return form.options[named[1].upper()]
     too_long = len(words) > 600 or len(pattern("{=sentence}", "").findall(words)) > 4
-    unclear = too_long or search("no position", plain(words))
-    return "" if unclear else _unwrapped(unmarked(words))
+    return "" if too_long or search("no position", plain(words)) else _unwrapped(unmarked(words))
 
 
 def _chosen(words: str, form: Form) -> str:

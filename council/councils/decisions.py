@@ -105,9 +105,8 @@ def respond(
 
 def outcome_of(events: list[Event]) -> str:
     """Return what came of `respond`: `recorded`, `already-recorded` or `late`."""
-    if not events:
-        return "already-recorded"
-    return "late" if any(one["type"] == "late" for one in events) else "recorded"
+    is_late = any(one["type"] == "late" for one in events)
+    return "late" if is_late else "recorded" if events else "already-recorded"
 
 
 def provisional(state: State, agent: str) -> Heard | None:

@@ -78,8 +78,7 @@ def heard(
     said = [("", text) for text in (state.topic, state.brief, *form.options.values())]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
-    if quoted := quotations(words, said, names):
-        heard = heard.copy(quotations=quoted)
+    heard = heard.copy(quotations=quotations(words, said, names))
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)
 
@@ -142,8 +141,7 @@ def _given(stated: Stated, form: Form) -> tuple[Heard, set[str]]:
     position = stated.position.strip()
     parts = {f"stance:{peer}" for peer in stances} | ({"confidence"} if level else set())
     parts |= {"choice", "position"} if position or choice not in ("", "new") else set()
-    given = Heard(position=position, choice=choice, confidence=level, stances=stances)
-    return given, parts
+    return Heard(position=position, choice=choice, confidence=level, stances=stances), parts
 
 
 def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) -> list[Quote]:

@@ -69,10 +69,8 @@ class _Minutes:
 
     def _why(self, one: Entry) -> str:
         """Return the reason that a contribution gives."""
-        last = one.heard.position * (one.kind == "vote")
-        if last and len(last) > len(self.won.text) + 20:
-            return last
-        return one.heard.reasoning
+        is_told = one.kind == "vote" and len(one.heard.position) > len(self.won.text) + 20
+        return one.heard.position if is_told else one.heard.reasoning
 
     def name(self, who: str) -> str:
         """Return a name that may begin a line."""

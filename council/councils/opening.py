@@ -105,8 +105,7 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
         "threshold": talk.threshold or None, "confidence_floor": talk.confidence_floor,
         "blind": opening.procedure == "council", "context_limit": settings.context_limit,
     }  # fmt: skip
-    for key in _CEILINGS:
-        usual[key] = getattr(settings.limits, f"{key}_per_council")
+    usual |= {key: getattr(settings.limits, f"{key}_per_council") for key in _CEILINGS}
     made = Config(**usual | stated)
     everybody = dict.fromkeys([*found, made.synthesizer, made.coordinator])
     drivers = {one: settings.agent(one, app.soul(one)).driver for one in everybody if one}

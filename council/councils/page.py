@@ -11,7 +11,7 @@ from itertools import groupby
 
 from council.councils import model, sight
 from council.councils.evolution import owing
-from council.councils.model import Absence, Blocker, Entry, Participant, Round, State, fields
+from council.councils.model import Absence, Entry, Participant, Round, State, fields
 from council.councils.verdict import held_after
 from council.kernel import ids, words
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
@@ -40,8 +40,7 @@ def labels(state: State) -> dict[str, str]:
     for ident in {**state.participants, **{entry.agent: None for entry in state.entries}}:
         other = Participant(name=ident, emoji="👤" if ident in guides else "")
         one = state.participants.get(ident, other)
-        name = one_line(one.name) or ident or texts(state.lang)["person"]
-        label = _label(one.emoji, name)
+        label = _label(one.emoji, one_line(one.name) or ident or texts(state.lang)["person"])
         made[ident] = f"{label} (agent:{ident})" if label in made.values() else label
     return made
 
@@ -65,7 +64,8 @@ def render(state: State) -> str:
         "converged": t["yes" if figures["hasConsensus"] else "no"],
         "blockers": len(raised) or t["none"],
         "actions": page.names(page.owing) or t["actions.none"],
-        "raised": [page.raised(one) for one in raised],
+        "raised": [f"{page.name(one.agent)}: " * bool(one.agent) + one_line(one.text)
+                   for one in raised],  # those of a page have no author
         "notes": as_typed("\n".join(state.notes)),
         "end": state_block(made, state.rev, state.mark),
     }  # fmt: skip
@@ -103,10 +103,6 @@ class _Page:
                 now = held_after(entry.heard, old, list(state.options), entry.kind == "vote")
                 self.held[entry.agent] = now if now in letters else old
                 self.moves[entry.id] = (old, self.held[entry.agent])
-
-    def raised(self, one: Blocker) -> str:
-        author = f"{self.name(one.agent)}: " if one.agent else ""  # a page names none
-        return author + one_line(one.text)
 
     def name(self, ident: str) -> str:
         one = self.state.participants.get(ident)

@@ -24,13 +24,12 @@ _FRAME, _EACH = 6000, 100  # characters that a prompt needs, and those around ea
 _SHORT = 8000  # below it the short prompt is used
 _FORMS = {"vote": "vote", "synthesis": "synthesize", "turn": "respond"}
 _BARE = {ord("["): None, ord("]"): None}  # brackets mark the line of what is quoted
-CHECKLIST = "skills/council/references/COUNCIL"
 
 
 def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) -> str:
     """Return the prompt of an agent of a workspace; see `prompt`."""
     lang = ".fr" * (state.lang == "fr" and app.settings.language != "fr")
-    found = files.read(f"{app.root}/{CHECKLIST}{lang}.md", 100_000)
+    found = files.read(f"{app.root}/skills/council/references/COUNCIL{lang}.md", 100_000)
     checklist = found[0].decode("utf-8", "replace") if found and state.phase == m.CHALLENGE else ""
     own = app.settings.agents.get(agent)
     limit = own.context_limit if own else 0
@@ -118,8 +117,7 @@ class _Told:
         seen = sight.visible(state, agent)
         self.guidance = [one for one in seen if one.kind == "guidance" and not short]
         last = {(one.agent, one.kind == "guidance"): one for one in seen}
-        self.entries = [one for one in seen if one not in self.guidance]
-        self.entries = list(last.values()) if short else self.entries
+        self.entries = list(last.values()) if short else [e for e in seen if e not in self.guidance]
         self.terms = words.load(f"prompts/{state.lang}/terms.txt")
         self.forms: words.Forms = {
             **{**self.terms, "term": self.terms.get, "at": self.at, "name": self.name},
@@ -159,7 +157,7 @@ class _Told:
         options = [one for one in state.options if not one.by or one.letter in held]
         tally = sight.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
         return {
-            "state": state, "config": config, "round": now, "agent": agent, "masks": self.masks,
+            "state": state, "round": now, "agent": agent, "masks": self.masks,
             "topic": cut(state.topic, 500), "called": cut(me.name, 60) or agent,
             "deadline": state.timeout_at or self.terms["none"], "role": cut(me.role, 200),
             "count": len(people), "most": config.max_rounds * talks,

@@ -96,25 +96,20 @@ def _own_run(app: App, state: State) -> Run | None:
     return mine[0] if mine else None
 
 
-# --- the verbs ---
-
-
 def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any]:
     """Open a conversation and wake its first speakers."""
     from council.councils import opening  # late: most verbs open nothing
     from council.runs import tracing  # late: as above
 
     name = ids.checked_name(asked.name or DEFAULT, "name")
-    members, ident = opening.members(app, asked), asked.ident or ids.uuid4(os.urandom(16))
-    config, carrier = opening.config(app, asked, members), tracing.carried(app.env)
+    members = opening.members(app, asked)
+    of = {key: getattr(asked, key) for key in ("topic", "brief", "procedure", "private")}
+    of |= {"name": name, "participants": members, "config": opening.config(app, asked, members)}
+    of |= {"lang": asked.lang or app.settings.language or "en", "carrier": tracing.carried(app.env)}
+    of["conversation_id"] = asked.ident or ids.uuid4(os.urandom(16))
 
     def decide(state: State) -> list[Event]:
-        return decisions.opened(
-            state, config=config, participants=members, at=app.now, conversation_id=ident,
-            name=name, topic=asked.topic, brief=asked.brief, procedure=asked.procedure,
-            lang=asked.lang or app.settings.language or "en", carrier=carrier,
-            private=asked.private,
-        )  # fmt: skip
+        return decisions.opened(state, at=app.now, **of)
 
     made: dict[str, Any] = {"path": app.page_of(name), "warnings": opening.warnings(members)}
     made |= {"participants": list(members), "dryRun": dry_run}
@@ -238,16 +233,12 @@ def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict
     """Tell the participants something, or one of them; `to` may also name a conversation."""
     if to and not name and app.is_open(to):
         name, to = to, ""
-
-    said = {"to": to, "key": key}
-    change, after = _change(
-        app, app.find(name), lambda state: decisions.say(state, text, by, at=app.now, **said), by
-    )
-    return {**after, "outcome": "recorded" if change.events else "already-recorded"}
+    made = steer(app, app.find(name), "say", text, by, by=by, to=to, key=key)
+    return {**made, "outcome": "recorded" if made["outcome"] == "changed" else "already-recorded"}
 
 
 def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any) -> dict[str, Any]:
-    """Carry out `stop`, `pause`, `resume`, `cancel` or `sign`; `by` "" is the one who types."""
+    """Carry out a decision, such as `stop` or `sign`, of `by`; "" is who is at the terminal."""
     decide: Callable[..., list[Event]] = getattr(decisions, verb)
     change, after = _change(
         app, name, lambda state: decide(state, *words, at=app.now, **more), by or person(app)

@@ -82,8 +82,7 @@ def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True
     values["options"] = [{**vars(one), "count": len(one.approve)} for one in held]
     values["blockers"] = sum(one.open for one in state.blockers)
     forms = {**load(file), "name": lambda one: names.get(one, one)}
-    lines = fill(template(file).partition("\n====\n")[2], values, forms)
-    return lines.rstrip("\n").split("\n")
+    return fill(template(file).partition("\n====\n")[2], values, forms).rstrip("\n").split("\n")
 
 
 def named(state: State, options: list[m.Option] | list[m.Side]) -> list[m.Event]:
@@ -121,8 +120,7 @@ def form(state: State, agent: str) -> Form:
     """Return what an answer of `agent` is asked for now, as the reader of answers wants it."""
     now, who = state.round(), state.participants
     peers = {peer: who[peer].name for peer in who if peer != agent}
-    kind = m.kind_of(now.phase)
-    made = Form(kind=kind, lang=state.lang, author=agent, peers=peers)
+    made = Form(kind=m.kind_of(now.phase), lang=state.lang, author=agent, peers=peers)
     for entry in said_by(state, now.tour) if agent in now.asked else []:
         made.asked += [one.part for one in entry.heard.faults if entry.agent == agent]
     if state.procedure == "deliberation":
@@ -184,10 +182,7 @@ def dominating(state: State) -> list[str]:
 
 
 def repeats(state: State) -> bool:
-    """Return whether most speakers of the last round of talk, from the third on, repeat themselves.
-
-    They say nearly the same words as in the round before, and take no other position.
-    """
+    """Return whether most speakers of a third or later round of talk repeat what they said."""
     talks = [said_by(state, one.tour) for one in state.rounds if one.phase == m.DELIBERATE]
     if len(talks) < 3:
         return False

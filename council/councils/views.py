@@ -12,7 +12,6 @@ from council.kernel.record import Any
 
 _ENTRY = "id kind agent phase tour at status origin target cut text"
 _NO_FAILURE = ("timeout", "stopped", "agreed")  # codes of absences
-_HEARD = "position choice confidence blockers resolved recommendation"
 
 
 def place(state: State) -> dict[str, Any]:
@@ -55,7 +54,7 @@ def shown(state: State, last: int = 0) -> dict[str, Any]:
 def understood(heard: Heard, status: str) -> dict[str, Any]:
     """Return what was understood of an answer."""
     return {
-        **fields(heard, _HEARD),
+        **fields(heard, "position choice confidence blockers resolved recommendation"),
         "stances": {peer: one.word for peer, one in heard.stances.items()},
         "questions": [{"to": peer, "text": text} for peer, text in heard.questions.items()],
         **{"quotations": [one.to_json() for one in heard.quotations], "status": status},
