@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from council.agents.settings import Settings
     from council.agents.souls import Soul
     from council.runs.kinds import KindRow
+    from council.runs.work import Run
 
 FORMAT = "3"
 DEFAULT = "active"  # the conversation that is meant where none is named
@@ -122,6 +123,11 @@ class App:
         """Return the row of the document of another kind that has exactly this name."""
         return next((row for row in self.kinds[1:] if row.knows(self, which)), None)
 
+    def own_run(self, state: Any) -> Run | None:
+        """Return the run of a document that this command is called by, None outside of its runs."""
+        mine = ids.digest(self.env.get("COUNCIL_TOKEN", ""))
+        return next((run for run in state.runs.by_id.values() if run.token == mine), None)
+
     def check_run(self, agent: str, is_agent: bool = False) -> None:
         """Refuse, inside a run, whoever speaks for another; outside, claims if trust is strict."""
         if not self.env.get("COUNCIL_TOKEN"):
@@ -130,10 +136,10 @@ class App:
                 hint = 'do it there, or set trust = "open" in council.toml'
                 raise Refused("not-verified", f"{agent} has to act from its own run", hint)
             return
-        mine, name = ids.digest(self.env.get("COUNCIL_TOKEN", "")), self.env.get("COUNCIL_NAME", "")
+        name = self.env.get("COUNCIL_NAME", "")
         for row in self.kinds:
-            runs = row.document(self, name).peek().runs.by_id if name in row.names(self) else {}
-            if any(run.token == mine and run.agent == agent for run in runs.values()):
+            run = self.own_run(row.document(self, name).peek()) if name in row.names(self) else None
+            if run and run.agent == agent:
                 return
         raise Refused("not-you", f"this run does not speak for {agent}", "leave out --as")
 

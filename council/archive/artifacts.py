@@ -40,9 +40,8 @@ def publish(root: str, data: bytes, kind: str, publisher: str, trace: str, at: s
     path = f"{root}/{FOLDER}/{made.artifact_id}"
     if read(f"{path}.json") != data:  # missing, or damaged and mended by its own bytes
         put(f"{path}.json", data, replace=True)
-    if not put(f"{path}.meta.json", codec.encoded(made.to_json()) + b"\n"):
-        return about(root, made.artifact_id)
-    return made
+    is_new = put(f"{path}.meta.json", codec.encoded(made.to_json()) + b"\n")
+    return made if is_new else about(root, made.artifact_id)
 
 
 def fetch(root: str, ident: str) -> bytes:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from council.app import App
     from council.kernel.document import Change, Document
-    from council.runs.work import Run, Work
+    from council.runs.work import Work
 
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
@@ -79,7 +79,7 @@ def person(app: App, given: str = "") -> str:
 
 def _origin(app: App, state: State, agent: str) -> str:
     """Return how it is known that an agent speaks: `verified` by a run's token, or `claimed`."""
-    run = _own_run(app, state)
+    run = app.own_run(state)
     if app.env.get("COUNCIL_TOKEN") and (run is None or run.agent != agent):
         what = f"this run does not speak for {agent} in {state.name}"
         raise Refused("not-you", what, "leave out --as, or print the answer")
@@ -87,13 +87,6 @@ def _origin(app: App, state: State, agent: str) -> str:
         hint = 'answer on the page, or set trust = "open" in council.toml'
         raise Refused("not-verified", f"{agent} has to answer from its own run", hint)
     return "verified" if run else "claimed"
-
-
-def _own_run(app: App, state: State) -> Run | None:
-    """Return the run that this command is called by, None outside of runs."""
-    token = app.env.get("COUNCIL_TOKEN", "")
-    mine = [run for run in state.runs.by_id.values() if token and run.token == ids.digest(token)]
-    return mine[0] if mine else None
 
 
 def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any]:
@@ -271,7 +264,7 @@ def _change(
     change = app.conversation(name).change(decide, by=by, at=app.now, create=create)
     state, followed = change.state, dict[str, Any]()
     app.changed(change)
-    if run := _own_run(app, state):
+    if run := app.own_run(state):
         from council.runs import places  # late: only inside a run
 
         if (pid := places.held(f"{app.state_folder}/places").get(run.id, 0)) > 1:
