@@ -1,7 +1,5 @@
 """What holds for all tests: no property has a deadline, since machines are of any speed."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, settings
 

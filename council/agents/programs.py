@@ -7,8 +7,8 @@ import os
 from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
 from council.kernel.record import Record
+from council.kernel.words import template
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
 _MOST_ARGUMENT = 120_000  # bytes; Linux takes one argument of 128 KiB at most
 
 
@@ -32,16 +32,12 @@ def presets() -> dict[str, Preset]:
     """Return all presets by name."""
     import tomllib  # late: only runs, init and doctor need the rows
 
-    with open(f"{_HERE}/presets.toml", "rb") as file:
-        return {name: Preset.from_json(row) for name, row in tomllib.load(file).items()}
+    rows = tomllib.loads(template("agents/presets.toml"))
+    return {name: Preset.from_json(row) for name, row in rows.items()}
 
 
 def preset_of(agent: AgentSettings) -> Preset:
-    """Return the row by which an agent is run; its own `argv` and `output` come first.
-
-    Raises:
-        Invalid: There is no such preset, or no command (`bad-settings`).
-    """
+    """Return the row of an agent; its own `argv` and `output` come first. Invalid: no such row."""
     rows = presets() if agent.preset or agent.output else {}
     for name in (agent.preset, agent.output):
         if name not in (*rows, "", "text"):
@@ -61,10 +57,8 @@ def command(
     """Return the command of a run, and its prompt as the program takes it.
 
     `values` are what `{root}`, `{agent}`, `{task}`, `{prompt_file}`, `{schema}` and `{schema_file}`
-    stand for; without `schema` the answer has no fixed form.
-
-    Raises:
-        Invalid: The prompt is too long for an argument (`context-full`).
+    stand for; without `schema` the answer has no fixed form. A prompt too long for an argument is
+    Invalid: `context-full`.
     """
     if row.escape:
         prompt = prompt.replace("@", row.escape)
@@ -121,8 +115,8 @@ def fault(agent: AgentSettings, environ: dict[str, str], root: str) -> tuple[str
 
 def cure(code: str, agent: AgentSettings, lang: str = "en") -> str:
     """Return what a person does about a failure, as one sentence; "" where nothing is known."""
-    with open(f"{_HERE}/../texts/cures-{lang}.txt", encoding="utf-8") as file:
-        rows = dict(line.rstrip("\n").split(": ", 1) for line in file if ": " in line)
+    lines = template(f"texts/cures-{lang}.txt").split("\n")
+    rows = dict(line.split(": ", 1) for line in lines if ": " in line)
     row = (presets() if agent.preset else {}).get(agent.preset, Preset())
     if agent.driver == "openclaw":
         row = Preset(argv=["openclaw"], login="openclaw configure", keys=["OpenClaw"])

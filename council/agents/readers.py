@@ -6,12 +6,11 @@ words of an answer; what no rule fits is passed over.
 
 from __future__ import annotations
 
-import os
-
 from council.kernel import codec
 from council.kernel.errors import Invalid
 from council.kernel.page import decoded
 from council.kernel.record import Any, Record
+from council.kernel.words import template
 
 MOST_TRIES = 5  # after so many failed requests in a row a program is not waited for
 WORDS = 400
@@ -20,39 +19,26 @@ _ABOVE = ("above", "as printed", "as posted", "stands as", "ci-dessus", "plus ha
 _TAGS = "think|thinking|thoughts?|reasoning"
 _THINKS, _THOUGHT = rf"(?im:^[ \t]*<(?:{_TAGS})>)", rf"(?i:</(?:{_TAGS})>)"
 HOPELESS = ("refused-key", "no-credit", "bad-model", "context-full", "refused-by-model")
-_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Said(Record):
-    """What a program has said until now.
+    """What a program has said until now."""
 
-    Attributes:
-        text: The last message of its model, as far as it came; `message` is its id.
-        is_done: What follows is another message.
-        reason: Why its model stopped, in the program's own word; `refusal` is its words.
-        is_over: The last event of a turn that went well was there; None before its first one.
-        goes_round: It began again after that.
-        fault: Its failure in its own words; `status` and `code` as its structure gives them.
-        retries: Requests that failed one after the other, the last one as `fault` says.
-        tokens, usd: What it used; None is unknown. `input` is the part that its model read.
-        strange: The first line that is no event.
-    """
-
-    text: str = ""
-    message: str = ""
-    is_done: bool = False
-    reason: str = ""
-    refusal: str = ""
-    is_over: bool | None = None
-    goes_round: bool = False
-    fault: str = ""
-    status: int = 0
-    code: str = ""
-    retries: int = 0
-    tokens: int | None = None
-    input: int | None = None
+    text: str = ""  # the last message of its model, as far as it came
+    message: str = ""  # the id of that
+    is_done: bool = False  # what follows is another message
+    reason: str = ""  # why its model stopped, in the program's own word
+    refusal: str = ""  # the words of its model
+    is_over: bool | None = None  # its turn went well and has ended; None before its first event
+    goes_round: bool = False  # it began again after that
+    fault: str = ""  # its failure in its own words
+    status: int = 0  # of its failure, as its structure gives it
+    code: str = ""  # likewise
+    retries: int = 0  # requests that failed one after the other, the last one as `fault` says
+    tokens: int | None = None  # None is unknown
+    input: int | None = None  # those of `tokens` that its model read
     usd: float | None = None
-    strange: str = ""
+    strange: str = ""  # the first line that is no event
 
     def is_hopeless(self) -> bool:
         """Return whether its own further tries are pointless."""
@@ -93,8 +79,7 @@ class Listener:
 def _table(name: str) -> dict[str, Any]:
     import tomllib  # late: plain answers need no table
 
-    with open(f"{_HERE}/{name}.toml", "rb") as file:
-        return tomllib.load(file)
+    return tomllib.loads(template(f"agents/{name}.toml"))
 
 
 def _at(event: Any, path: str) -> list[Any]:
@@ -109,9 +94,10 @@ def _at(event: Any, path: str) -> list[Any]:
     return values
 
 
-def _text(event: Any, path: str) -> str:
+def text_at(event: Any, path: str) -> str:
+    """Return the text at a path; of content in parts what is text."""
     value = (_at(event, path) or [""])[0]
-    if isinstance(value, list):  # content in parts, of which some are no text
+    if isinstance(value, list):
         parts = [one for one in value if isinstance(one, dict) and one.get("type") == "text"]
         return "".join(one["text"] for one in parts if isinstance(one.get("text"), str))
     return value if isinstance(value, str) else ""
@@ -147,11 +133,11 @@ def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
         said.goes_round = True
         return
     said.is_done = said.is_done or rule.get("next", False)
-    said.reason = _text(event, rule.get("reason", "")) or said.reason
-    said.refusal += _text(event, rule.get("refusal", ""))
+    said.reason = text_at(event, rule.get("reason", "")) or said.reason
+    said.refusal += text_at(event, rule.get("refusal", ""))
     if "text" in rule or "add" in rule:
         _write(said, rule, event)
-    final = _text(event, rule.get("final", ""))
+    final = text_at(event, rule.get("final", ""))
     if "final" in rule and final.strip() not in said.text:
         said.text = _behind(said.text, final)
     if "fault" in rule:
@@ -172,8 +158,8 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     """Note a piece of a message, or a whole one; an empty one may still be a sign of the model."""
     if said.retries:  # what was tried again has worked
         said.fault, said.status, said.code, said.retries = "", 0, "", 0
-    text = _text(event, rule.get("text") or rule["add"])
-    ident = _text(event, rule.get("message", ""))
+    text = text_at(event, rule.get("text") or rule["add"])
+    ident = text_at(event, rule.get("message", ""))
     if "message" in rule and not text:
         return
     # A stream that broke is asked for again, or its last piece is all of it.
@@ -205,8 +191,8 @@ def without_thoughts(text: str) -> str:
 
 def _fail(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     """Note a failure that the structure tells."""
-    words = next(filter(None, (_text(event, path) for path in rule["fault"])), "")
-    code = " ".join(filter(None, (_text(event, path) for path in rule.get("code", []))))
+    words = next(filter(None, (text_at(event, path) for path in rule["fault"])), "")
+    code = " ".join(filter(None, (text_at(event, path) for path in rule.get("code", []))))
     said.status, said.code = int(_sum(event, [rule.get("status", "")])), code
     shown = f"HTTP {said.status}" if said.status and str(said.status) not in words else ""
     why = ": ".join(filter(None, (shown, words or code)))

@@ -18,17 +18,14 @@ KNOWN_RUNS, KNOWN_DAYS = 500, 62
 
 
 class Failing(Record, settled=True):
-    """How often an agent failed in a row with the same settings, and how it failed last.
-
-    `until` is when its rest is over: it is not run before, unless its settings are mended.
-    """
+    """How often an agent failed in a row with the same settings, and how it failed last."""
 
     count: int = 0
     code: str = ""
     words: str = ""
     settings: str = ""
     at: str = ""
-    until: str = ""
+    until: str = ""  # when its rest is over: not run before, unless its settings are mended
 
 
 class Identity(Record, settled=True):
@@ -39,21 +36,17 @@ class Identity(Record, settled=True):
 
 
 class Worker(Record, settled=True):
-    """What is known of an agent under its protocol id, such as `W3` (document 002).
-
-    `version` is what it speaks. It serves depths below `max_depth`. `load` is in percent. `alive`
-    is when it last said that it lives, "" where it never does; `used` is when its last run ended.
-    """
+    """What is known of an agent under its protocol id, such as `W3` (document 002)."""
 
     agent_id: str
     caps: list[str] = []
     about: str = ""
-    max_depth: int = 4
-    version: str = "V5"
-    load: int = 0
+    max_depth: int = 4  # it serves depths below
+    version: str = "V5"  # what it speaks
+    load: int = 0  # percent
     queue: int = 0
-    alive: str = ""
-    used: str = ""
+    alive: str = ""  # when it last said that it lives, "" where it never does
+    used: str = ""  # when its last run ended
 
 
 class Day(Record):
@@ -66,31 +59,23 @@ class Day(Record):
 
 
 class Registry(Record):
-    """The state.
-
-    `halted` is since when nothing is started, "" where runs may start. `workers` are agents by
-    protocol id, `groups` protocol ids by group (`G1`).
-    """
+    """The state."""
 
     rev: int = 0
     mark: str = ""
-    halted: str = ""
+    halted: str = ""  # since when nothing is started, "" where runs may start
     failing: dict[str, Failing] = {}
     days: dict[str, Day] = {}
     runs: list[str] = []
     identities: dict[str, Identity] = {}
-    workers: dict[str, Worker] = {}
-    groups: dict[str, list[str]] = {}
+    workers: dict[str, Worker] = {}  # by protocol id
+    groups: dict[str, list[str]] = {}  # protocol ids by group (`G1`)
 
 
 JOINED, LEFT, GROUPED = "agent.joined", "agent.left", "agent.grouped"
 CHANGED = ("agent.capable", "agent.alive")
 EVENTS = ("halted", "released", "counted", "identified", JOINED, LEFT, GROUPED, *CHANGED)
-
-
-def new() -> Registry:
-    """Return the registry of a new workspace."""
-    return Registry()
+new = Registry
 
 
 def evolve(state: Registry, event: Event) -> None:

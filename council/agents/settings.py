@@ -13,9 +13,8 @@ from council import __version__
 from council.kernel import codec, files, times
 from council.kernel.errors import Invalid, Refusal, Usage
 from council.kernel.ids import digest, is_name
-from council.kernel.record import Any, Record, camel
+from council.kernel.record import TYPE_CHECKING, Any, Record, camel
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.souls import Soul
 
@@ -39,29 +38,19 @@ class Facts(Record):
 
 
 class AgentSettings(Facts):
-    """All that is known of an agent: its table in `council.toml`, then its SOUL.md, then defaults.
-
-    Attributes:
-        argv: The command, in place of a preset's; `{prompt_file}`, `{agent}`, `{task}` are filled.
-        output: The reader of what it prints (`readers.py`); "" is that of the preset.
-        answer: `stdout`, or `tool` where it answers by `council respond` itself.
-        timeout: Seconds a run may take; 0 until `Settings.agent` has filled it.
-        env, api_key_env: Names of further variables that its program sees; of that with its key.
-        context_limit: Characters of a prompt that its model reads; 0 is the council's.
-        faults: Why it cannot be run as it is, one line each.
-    """
+    """All that is known of an agent: its table in `council.toml`, then SOUL.md, then defaults."""
 
     driver: str = ""
     preset: str = ""
-    argv: list[str] = []
-    output: str = ""
-    answer: str = "stdout"
-    timeout: int = 0
-    env: list[str] = []
+    argv: list[str] = []  # in place of a preset's; `{prompt_file}`, `{agent}`, `{task}` are filled
+    output: str = ""  # the reader of what it prints (`readers.py`); "" is that of the preset
+    answer: str = "stdout"  # or `tool` where it answers by `council respond` itself
+    timeout: int = 0  # seconds a run may take; 0 until `Settings.agent` has filled it
+    env: list[str] = []  # names of further variables that its program sees
     base_url: str = ""
-    api_key_env: str = ""
-    context_limit: int = 0
-    faults: list[str] = []
+    api_key_env: str = ""  # the name of the variable with its key
+    context_limit: int = 0  # characters of a prompt that its model reads; 0 is the council's
+    faults: list[str] = []  # why it cannot be run as it is, one line each
 
     def digest(self) -> str:
         """Return what changes when these settings are mended."""
@@ -105,14 +94,7 @@ class Deliberation(Record):
 
 
 class Settings(Record):
-    """Everything `council.toml` says; without it the defaults hold. Times are in seconds.
-
-    Attributes:
-        tables: The tables that other parts read themselves, as they are.
-        agents: The agents' tables; `agent` completes one.
-        faults: What was not understood and is harmless.
-        fault: Why these are not what the file says now, "" where they are.
-    """
+    """Everything `council.toml` says; without it the defaults hold. Times are in seconds."""
 
     schema_version: int = 1
     language: str = ""
@@ -127,10 +109,10 @@ class Settings(Record):
     limits: Limits = Limits()
     channels: Channels = Channels()
     deliberation: Deliberation = Deliberation()
-    tables: dict[str, Any] = {}
-    agents: dict[str, AgentSettings] = {}
-    faults: list[str] = []
-    fault: str = ""
+    tables: dict[str, Any] = {}  # those that other parts read themselves, as they are
+    agents: dict[str, AgentSettings] = {}  # the agents' tables; `agent` completes one
+    faults: list[str] = []  # what was not understood and is harmless
+    fault: str = ""  # why these are not what the file says now, "" where they are
 
     def agent(self, ident: str, soul: Soul | None = None) -> AgentSettings:
         """Return the complete settings of an agent; without a table it answers by hand."""
@@ -155,10 +137,7 @@ def load(root: str) -> Settings:
     """Return the settings in force.
 
     The last readable file is kept with what it says, as JSON: the parser of TOML is slow to import,
-    so it is asked only about a file that has changed.
-
-    Raises:
-        Invalid: The file has faults, and there is no earlier one (`bad-settings`).
+    so it is asked only about a file that has changed. Faults without an earlier file are Invalid.
     """
     text, last = _kept(root)
     try:
@@ -194,11 +173,7 @@ def _kept(root: str) -> tuple[str, Settings | None]:
 
 
 def parsed(content: bytes) -> Settings:
-    """Return the settings that the bytes of `council.toml` say.
-
-    Raises:
-        Invalid: They are no TOML, or a value cannot be what it is; each is named.
-    """
+    """Return the settings that `council.toml` says; Invalid names each value that cannot be."""
     import re  # late: the parser of TOML has it already
     import tomllib  # late: quick commands need no parser
 
@@ -277,10 +252,8 @@ def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:
     """Return the text of a settings file in which a table says `keys`; all else stays.
 
     The table, e.g. `agents.ada`, is made at the end where it is not there. Values are texts,
-    numbers, booleans, lists of these; None removes a key.
-
-    Raises:
-        Invalid: The result would be no TOML, e.g. where a value goes over several lines.
+    numbers, booleans, lists of these; None removes a key. Invalid: the result would be no TOML,
+    e.g. where a value goes over several lines.
     """
     import json  # late: of such values JSON is TOML as well
     import tomllib  # late: only edits need it here

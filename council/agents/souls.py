@@ -67,11 +67,7 @@ def _parted(data: bytes) -> tuple[str, str]:
 
 
 def _facts(head: str, where: str) -> dict[str, Any]:
-    """Return what front matter says; plain lines mean the same without a YAML parser.
-
-    Raises:
-        Invalid: It is no YAML.
-    """
+    """Return what front matter says; plain lines mean the same without a YAML parser."""
     rows = [line.partition(": ") for line in head.splitlines() if line[:1] not in ("", "#")]
     if all(key.isidentifier() and _is_plain(value.strip()) for key, _, value in rows):
         return {key: value.strip() for key, _, value in rows}

@@ -11,29 +11,26 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Iterable, Iterator
 
 from council.agents import programs
 from council.app import App
 from council.archive import minutes
 from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, text, wrapped
-from council.cli.values import Given
+from council.cli.quick import Given
 from council.cli.verbs import opening
 from council.cli.workspace import extra
 from council.councils import kind, rules, service, sight, views
 from council.councils import opening as openings
 from council.councils.model import RESOLVE, Entry, State, fields
 from council.kernel import ids, times, words
+from council.kernel.document import Document
 from council.kernel.errors import Conflict, NotFound, Refused
-from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.record import Any
 from council.observe import status
 from council.runs import heartbeat, places
 from council.trial import service as trials
 from council.trial.row import TRIALS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from council.kernel.document import Document
 
 POLL = 0.03  # seconds between two looks at the journal, or twice as long as a look takes
 RESCUE = 5.0  # seconds after which runs that lost their supervisor are looked for

@@ -11,14 +11,12 @@ import sys
 
 from council.app import App, clock, find_root
 from council.cli import printing
-from council.cli.quick import COMMANDS, Command
-from council.cli.values import Given
+from council.cli.quick import COMMANDS, Command, Given
 from council.kernel.errors import NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
 
 INTERRUPTED = 130
 _MAKES_A_WORKSPACE = ("init", "demo")
-_ALONE = ("lines", "setup.engine")  # they need nothing of other machines, or say so themselves
 _IN_RUN = ("COUNCIL_TOKEN", "COUNCIL_TASK_ID", "COUNCIL_REPORT")
 
 
@@ -32,9 +30,10 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
             raise Refused("in-run", what, f"these do: {working}")
         root = _workspace(found, values)
         app = App(root, clock(dict(os.environ), values.pop("clock")))
-        if found.name not in _MAKES_A_WORKSPACE:
+        if not (found.anywhere or found.name in _MAKES_A_WORKSPACE):
             app.check_format()
-        away = app.fetch() if found.module not in _ALONE else None
+        if not (found.anywhere or found.name.startswith("engine ")):  # which say so themselves
+            away = app.fetch()
         is_service, given = "." in found.module, Given({**values, **found.fixed})
         path = f"council.{'' if is_service else 'cli.'}{found.module}"
         function = getattr(__import__(path, None, None, ["_"]), found.function)
@@ -92,7 +91,7 @@ def _workspace(found: Command, values: dict[str, Any]) -> str:
     try:
         return find_root(folder, env, given)
     except NotFound:
-        if found.module == "lines":  # messages need no workspace
+        if found.anywhere:
             return folder
         root = os.path.abspath(os.path.join(folder, given or env.get("COUNCIL_ROOT", "")))
         wanted = found.name == "ask" and (values["yes"] or values["rehearse"])

@@ -8,7 +8,7 @@ import sys
 from council.app import App
 from council.archive import artifacts
 from council.cli.printing import Said, one_line
-from council.cli.values import Given, content, pairs, text_of
+from council.cli.quick import Given, content, pairs, text_of
 from council.councils.service import person, who
 from council.delegation import service
 from council.kernel import codec

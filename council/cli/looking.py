@@ -7,14 +7,11 @@ import sys
 from council.app import App
 from council.cli import printing
 from council.cli.printing import Said
-from council.cli.values import Given
+from council.cli.quick import Given
 from council.kernel import codec, times
 from council.kernel.errors import Usage
-from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.record import Any
 from council.observe import named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Rows = list[dict[str, Any]]
 _OVER = ("archived", "closed")  # rooms and contexts that `list` still shows
@@ -25,7 +22,7 @@ def status(app: App, given: Given) -> Said:
     from council.observe import status as look  # late: `show` needs no status
 
     only, shown = app.find(given.which) if given.which else "", ""
-    for _ in _looks(app, given.watch):
+    for _ in named.changes(app.root, given.watch):
         app.again()
         if given.advance:
             from council.runs import heartbeat  # late: as above
@@ -101,9 +98,8 @@ def list_(app: App, given: Given) -> Said:
         raise Usage("usage", f"cannot list {kind[:40]!r}", hint)
     shown = rows if kind == "minutes" else list(map(_cells, rows))
     nothing = "" if rows else "missed" if given.search or given.since else "none"
-    return Said(
-        data=rows, more={"rows": shown, "missed": "", "none": "", nothing: True}, reply=kind
-    )
+    more = {"rows": shown, "missed": "", "none": "", nothing: True}
+    return Said(data=rows, more=more, reply=kind)
 
 
 def _cells(row: dict[str, Any]) -> dict[str, Any]:
@@ -163,7 +159,7 @@ def log(app: App, given: Given) -> Said:
         from council.observe import otlp  # late: only for this form
 
         read = otlp.traces
-    for _ in _looks(app, given.follow):
+    for _ in named.changes(app.root, given.follow):
         rows = list(read(app, given.which, _since(given)))
         data, seen = rows[seen:][-(given.number or 0) :], len(rows)
         said = Said(data=data, more={"rows": data}, reply="log")
@@ -176,8 +172,3 @@ def log(app: App, given: Given) -> Said:
         if given.follow and (text := printing.text(said).strip()):
             printing.out(text)
     return said
-
-
-def _looks(app: App, again: bool) -> Iterator[None]:
-    """Yield once, or again and again: after each change, and every second."""
-    yield from named.changes(f"{app.root}/memory/shared") if again else [None]

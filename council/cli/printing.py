@@ -147,6 +147,5 @@ def confirmed(question: str) -> bool:
     """Ask a person on the terminal whether to go on; False where nobody can answer."""
     if not sys.stdin.isatty():
         return False
-    sys.stderr.write(f"{question}\nContinue? [y/N] ")
-    sys.stderr.flush()
+    err(f"{question}\nContinue? [y/N]", end=" ")
     return sys.stdin.readline().strip().lower() in ("y", "yes", "o", "oui")

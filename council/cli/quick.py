@@ -1,4 +1,4 @@
-"""The table of commands and their options (`texts/commands.txt`), and the reader of command lines.
+"""The table of commands (`texts/commands.txt`), the reader of command lines, and what they give.
 
 Options and texts come in any order, as `--option value` and `--option=value`; what `FIRST` names
 may also come before the command. A text that begins with a dash and contains a blank is a text,
@@ -9,8 +9,13 @@ help, from the same table (`help.py`). A command's function takes the `App` and 
 from __future__ import annotations
 
 import os
+import sys
 
+from council.app import App
+from council.cli.printing import err
+from council.kernel import files
 from council.kernel.errors import Invalid, Usage
+from council.kernel.ids import checked_text
 from council.kernel.record import Any
 
 TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "texts", "commands.txt")
@@ -32,12 +37,7 @@ class Option:
         return {"many": [], "flag": False, "whole": None}.get(self.kind, "")
 
     def read(self, value: str, before: Any = None) -> Any:
-        """Return a value as its kind has it; those of `many` are added to `before`.
-
-        Raises:
-            Usage: It is not of that kind.
-            Invalid: It is not UTF-8, and no path.
-        """
+        """Return a value as its kind has it; those of `many` are added to `before`."""
         called = (self.flags or [self.metavar])[-1]
         if self.metavar not in ("FILE", "DIR") and any("\ud800" <= c <= "\udfff" for c in value):
             raise Invalid("not-utf-8", f"{called} is not UTF-8", "use a UTF-8 locale, or --file")
@@ -57,11 +57,11 @@ class Command:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.panel, self.module, marks, self.summary, self.example, keys = COMMANDS[name].split(
-            " | "
-        )
+        row = COMMANDS[name].split(" | ")
+        self.panel, self.module, marks, self.summary, self.example, keys = row
         words = marks.split()
-        self.in_run, self.fixed = "run" in words, dict(w.split("=") for w in words if "=" in w[1:])
+        self.in_run, self.anywhere = "run" in words, "anywhere" in words
+        self.fixed = dict(word.split("=") for word in words if "=" in word[1:])
         self.function = next((word[1:] for word in words if word[0] == "="), name).replace(" ", "_")
         keys = " ".join(_OPTIONS[key] if key[0] == "+" else key for key in keys.split())
         self.options = [Option(key) for key in (keys + _EVERYWHERE).split()]
@@ -99,11 +99,7 @@ def parted(argv: list[str]) -> tuple[str, list[str], list[str]]:
 
 
 def read(argv: list[str]) -> tuple[Command, dict[str, Any]] | None:
-    """Return a command and the values of its options; None where help is asked for.
-
-    Raises:
-        Usage: There is no such command, or the line is not one of it.
-    """
+    """Return a command and the values of its options; None where help is asked for."""
     name, words, rest = parted(argv)
     if name:
         found = Command(name)
@@ -126,15 +122,11 @@ def _near(word: str, known: list[str]) -> str:
 
 
 def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
-    """Return the value of each option and argument of a command; None for help.
-
-    Raises:
-        Usage: An option is unknown or its value missing or wrong; a text is missing or too much.
-    """
+    """Return the value of each option and argument of a command; None for help."""
     values = {one.name: one.unset() for one in found.options}
     by_flag = {flag: one for one in found.options for flag in one.flags}
     places = [one for one in found.options if not one.flags]
-    texts, at = list[str](), 0
+    texts, at, more = list[str](), 0, f"see: council {found.name} --help"
     while at < len(words):
         word, at = words[at], at + 1
         if word == "--":
@@ -154,7 +146,7 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
             if word in HELP:
                 return None
             near = _near(flag, list(by_flag))
-            hint = f"did you mean {near}?" if near else f"see: council {found.name} --help"
+            hint = f"did you mean {near}?" if near else more
             raise Usage("usage", f"no option {flag[:40]}", hint)
         if option.kind == "flag":
             if is_set:
@@ -166,8 +158,7 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
             values[option.name] = option.kind[5:]
             continue
         if following is None:
-            hint = f"see: council {found.name} --help"
-            raise Usage("usage", f"{flag} needs a value: {option.metavar}", hint)
+            raise Usage("usage", f"{flag} needs a value: {option.metavar}", more)
         at += not is_set
         values[option.name] = option.read(following, values[option.name])
     for nth, text in enumerate(texts):
@@ -181,3 +172,56 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
             hint = f"for example: council {found.example}"
             raise Usage("usage", f"{[*one.flags, one.metavar][0]} is missing", hint)
     return values
+
+
+class Given:
+    """The values of the options of a command, by the names of the table; "" where it has none.
+
+    `which` is the conversation that an argument or `--name` means.
+    """
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        if "which" in values and (name := self.__dict__.pop("name", "")):
+            if values["which"] not in ("", name):
+                what = "two conversations are named"
+                raise Usage("usage", what, "give NAME or --name, not both")
+            self.__dict__["which"] = name
+
+    def __getattr__(self, name: str) -> Any:
+        return ""
+
+
+def pairs(values: list[str], option: str) -> dict[str, str]:
+    """Return `KEY=VALUE` options by key."""
+    for value in values:
+        if not value.partition("=")[0].strip() or "=" not in value:
+            what = f"{option} {value[:80]!r} has no ="
+            raise Usage("usage", what, f"write it like {option} ID=VALUE")
+    return {key.strip(): text.strip() for key, _, text in (one.partition("=") for one in values)}
+
+
+def text_of(app: App, argument: str, file: str) -> str:
+    """Return the text of a command: its argument, `--file`, or `-` for standard input."""
+    if argument and file:
+        raise Usage("usage", "the text is given twice", "give it as an argument or with --file")
+    most, path = app.settings.max_text_bytes, "-" if argument == "-" else file
+    data = content(path, most) if path else os.fsencode(argument)
+    text = checked_text(data, most)
+    if not text.strip():
+        hint = "give it as an argument, with --file, or - for standard input"
+        raise Usage("no-text", "there is no text", hint)
+    return text
+
+
+def content(path: str, most: int) -> bytes:
+    """Return the bytes of a regular file or of standard input, up to one more than `most`."""
+    if path == "-":
+        if sys.stdin.isatty():
+            err("council: type the text; Ctrl-D on a line of its own ends it")
+        return sys.stdin.buffer.read(most + 1)
+    with files.reported("read", path):
+        found = files.read(os.path.realpath(path), most)
+    if found is None:
+        raise Invalid("unreadable", f"no file {path}", "name a file that can be read")
+    return found[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from council.app import App
 from council.cli.printing import Said
-from council.cli.values import Given, content, text_of
+from council.cli.quick import Given, content, text_of
 from council.kernel import codec
 from council.kernel.errors import Usage
 from council.kernel.record import Any

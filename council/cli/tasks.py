@@ -7,7 +7,7 @@ import re
 
 from council.app import App
 from council.cli.printing import Said, say
-from council.cli.values import Given, content, pairs, text_of
+from council.cli.quick import Given, content, pairs, text_of
 from council.kernel import codec, times
 from council.kernel.errors import Usage
 from council.tasks.wire import building, conversion, tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from council.app import App
 from council.cli.printing import Said
-from council.cli.values import Given, pairs, text_of
+from council.cli.quick import Given, pairs, text_of
 from council.councils import service
 from council.kernel import times
 from council.kernel.errors import Usage

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from council.app import App, find_root
 from council.cli.printing import Said, confirmed
-from council.cli.values import Given
+from council.cli.quick import Given
 from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.ids import checked_name
 from council.kernel.record import Any
@@ -61,9 +61,9 @@ def mcp(app: App, given: Given) -> Said:
         agent = checked_name(service.who(app, given.as_), "agent id")
     if given.port is not None and not given.http:
         raise Usage("usage", "--port needs --http", "council mcp --http --port N")
-    transports = extra("mcp", "council.mcp.transports")
+    serving = extra("mcp", "council.mcp.serving")
     if given.http:
-        transports.over_http(app, agent, transports.PORT if given.port is None else given.port)
+        serving.over_http(app, agent, serving.PORT if given.port is None else given.port)
     else:
-        transports.over_stdio(app, agent)
+        serving.over_stdio(app, agent)
     return Said()

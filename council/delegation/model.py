@@ -68,18 +68,15 @@ class Call(Sent):
 
 
 class State(Record):
-    """The ledger: open calls and unread messages, and the newest of the others.
-
-    `traces` counts the calls of each trace, `count` all that there ever were.
-    """
+    """The ledger: open calls and unread messages, and the newest of the others."""
 
     rev: int = 0
     mark: str = ""
     name: str = IDENT
     messages: list[Message] = []
     calls: list[Call] = []
-    traces: dict[str, int] = {}
-    count: int = 0
+    traces: dict[str, int] = {}  # how many calls each trace had
+    count: int = 0  # of all calls that there ever were
     runs: Runs = Runs()
 
     def call(self, number: int) -> Call:

@@ -97,9 +97,8 @@ def route(
         same = [one for one in held if one.agent_id in agents and one.tiers() == chosen.tiers()]
         warnings = _ambiguous(chosen, same)
         path = path[: [row["outcome"] for row in path].index("chosen") + 1]
-        session = _session(chosen.agent_id, facts, scope)
-        values = (chosen.agent_id, chosen.rule_id, chosen.tier(), session)
-        result = dict(zip(_RESULT, values, strict=True))
+        result = {"agentId": chosen.agent_id, "ruleId": chosen.rule_id, "tier": chosen.tier()}
+        result["sessionKey"] = _session(chosen.agent_id, facts, scope)
     return {"facts": facts, **result, "fallbackPath": path, "warnings": warnings}
 
 
@@ -116,7 +115,9 @@ def check(rules: list[Binding], agents: set[str], scope: str) -> list[dict[str, 
         many, fix = " and ".join(several), 'say dm_scope = "account-channel-peer" under [routing]'
         words = f"all direct messages to an agent share one session, and there are {many}: {fix}"
         made.append(_warned("dm-scope", [], words))
-    return made + _missing(rules, agents)
+    lost = [one for one in rules if one.agent_id not in agents]
+    words = "{0.rule_id} names {0.agent_id}, which is no agent here"
+    return made + [_warned("missing-agent", [one], words.format(one)) for one in lost]
 
 
 def _ambiguous(first: Binding, same: list[Binding]) -> list[dict[str, Any]]:
@@ -124,12 +125,6 @@ def _ambiguous(first: Binding, same: list[Binding]) -> list[dict[str, Any]]:
     words = f"{', '.join(o.rule_id for o in others)} may hold, too, and is as specific"
     words += f"; {first.rule_id} stands first"
     return [_warned("ambiguous", [first, *others], words)] if others else []
-
-
-def _missing(rules: list[Binding], agents: set[str]) -> list[dict[str, Any]]:
-    lost = [one for one in rules if one.agent_id not in agents]
-    words = "{0.rule_id} names {0.agent_id}, which is no agent here"
-    return [_warned("missing-agent", [one], words.format(one)) for one in lost]
 
 
 def _warned(kind: str, rules: list[Binding], words: str) -> dict[str, Any]:

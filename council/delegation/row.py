@@ -102,7 +102,6 @@ CALLS = _Calls()
 def news(app: App, agent: str, until: str) -> str:
     """Return what an agent has not seen of its messages; what came by `until` it has seen now."""
     ledger: Document[State] = CALLS.document(app, model.IDENT)
-
     if not ledger.exists():
         return ""  # whoever made its folder died before the first line
     state = ledger.peek()

@@ -7,6 +7,7 @@ before anything is run.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -28,8 +29,6 @@ def result(text: str | None, schema: Any) -> tuple[str, str]:
 
     Of several values none is chosen: what is asked for is one. Without a text the schema is meant.
     """
-    import json  # late: few calls expect a form
-
     argv, given = [sys.executable, "-P", "-c", _PROGRAM], json.dumps([schema, text])
     how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": SECONDS, "check": True}
     try:
@@ -41,8 +40,7 @@ def result(text: str | None, schema: Any) -> tuple[str, str]:
 
 def main() -> None:
     """Read a schema and a text from standard input; print what `result` returns as JSON."""
-    import json  # late: this process is started by `result` alone
-    from fractions import Fraction  # late: as above
+    from fractions import Fraction  # late: this process is started by `result` alone
 
     def multiple(kind: Any, step: Any, value: Any, _: Any) -> Any:
         if kind.is_type(value, "number") and Fraction(str(value)) % Fraction(str(step)):
@@ -86,8 +84,6 @@ def main() -> None:
 
 def candidates(text: str) -> list[str]:
     """Return the JSON values in a text: all of it, else each object or array in it."""
-    import json  # late: few calls expect a form
-
     decoder, found, end = json.JSONDecoder(parse_constant=int), list[str](), 0  # no NaN
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     for at in [at for at, sign in enumerate(bare) if sign in "{[" or not at]:

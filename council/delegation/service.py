@@ -7,7 +7,7 @@ import time
 
 from council.agents import souls
 from council.archive import artifacts
-from council.delegation import model, routing, rules, schemas
+from council.delegation import model, routing, rules
 from council.delegation.model import Call, Event, Message, State
 from council.delegation.row import CALLS
 from council.kernel import codec, ids, times
@@ -55,6 +55,8 @@ def call(
     A guard's no is a result; other refusals are raised.
     """
     if schema is not None:
+        from council.delegation import schemas  # late: few calls expect a form
+
         schemas.check(schema)
     made, over = _sent(app, text, sender, to, trace, refs or [])
     policy, found = policy_of(app, to), list[int]()
@@ -185,10 +187,7 @@ def policy_of(app: App, agent: str) -> rules.Policy:
 def _sent(
     app: App, text: str, sender: str, to: str, trace: str, refs: list[str]
 ) -> tuple[dict[str, Any], Call | None]:
-    """Return what a message and a call have in common, and the call that the sender works on.
-
-    A long text becomes an artifact.
-    """
+    """Return what a message and a call have in common, and the call that the sender works on."""
     text, known = text.strip(), souls.agents(app.root, app.settings)
     if to not in known:
         raise NotFound("no-agent", f"no agent {to[:64]!r}", f"one of: {', '.join(known)}")
@@ -203,7 +202,7 @@ def _sent(
     for ref in refs:
         artifacts.fetch(app.root, ref)
     at, kept = times.text(app.now), list(refs)
-    if len(text) > model.SUMMARY:
+    if len(text) > model.SUMMARY:  # a long text becomes an artifact
         of = (artifacts.TEXT, sender, trace, at)
         kept.append(artifacts.publish(app.root, text.encode(), *of).artifact_id)
         text = f"{text[: model.SUMMARY - 100].rstrip()}… (in full: {kept[-1]})"

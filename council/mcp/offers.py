@@ -41,11 +41,7 @@ def listed(app: App, _: Any) -> dict[str, Any]:
 
 
 def read(app: App, params: Any) -> dict[str, Any]:
-    """Return the content of a resource.
-
-    Raises:
-        NotFound: There is none of that address (`no-resource`), or of that name.
-    """
+    """Return the content of a resource."""
     kind, _, name = params.uri.removeprefix(SCHEME).partition("/")
     name, form = unquote(name), "text/markdown"
     if kind == "artifact":

@@ -12,7 +12,7 @@ from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import timedelta
-from council.observe import copies, status
+from council.observe import status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def check(app: App, which: str = "") -> dict[str, Any]:
     """
     name = app.find(which)
     document, findings = app.conversation(name), list[str]()
-    beside = copies.conflict_copies(app.root, app.conversations())
+    beside = status.conflict_copies(app.root, app.conversations())
     notices = [f"{one} is a copy that counts nowhere" for one in beside]
     try:
         known = document.peek().rev if document.exists() else 0
@@ -123,7 +123,7 @@ def _probed(app: App, agent: AgentSettings) -> tuple[str, str]:
 
 def _files(app: App) -> Iterator[Finding]:
     state, root = app.state_folder, app.root
-    for path, name in copies.renamed(state).items():
+    for path, name in renamed(state).items():
         yield _finding("files.both" if os.path.exists(name) else "files.renamed", path=path)
     if os.path.isdir(state) and not os.path.exists(f"{state}/.gitignore"):
         yield _finding("files.git", path=state)
@@ -136,9 +136,16 @@ def _files(app: App) -> Iterator[Finding]:
         yield _finding("files.closed", root=root)
 
 
+def renamed(folder: str) -> dict[str, str]:
+    """Return the files below `folder` that a sync tool renamed on both sides, and their names."""
+    paths = [f"{inside}/{name}" for inside, _, names in os.walk(folder) for name in names]
+    parts = {path: path.rpartition(".conflict") for path in sorted(paths)}
+    return {path: name for path, (name, _, number) in parts.items() if name and number.isdigit()}
+
+
 def _repairs(app: App) -> Iterator[Finding]:
     """Fix what needs no decision and say so; every read of a page repairs that page as well."""
-    for path, name in copies.renamed(app.state_folder).items():
+    for path, name in renamed(app.state_folder).items():
         if not os.path.exists(name):
             os.rename(path, name)
             yield _finding("repaired", ok=True, path=name)

@@ -20,12 +20,7 @@ Made = dict[str, Any]
 
 
 def explain(app: App, which: str = "") -> Made:
-    """Return the explanation of a conversation, minutes, a code or a word (`json.md`).
-
-    Raises:
-        NotFound: It is none of these.
-        Usage: The name fits several conversations.
-    """
+    """Return the explanation of a conversation, minutes, a code or a word (`json.md`)."""
     which = which or app.env.get("COUNCIL_NAME", "")
     if which in app.conversations():
         return conversation(app, which)

@@ -27,12 +27,7 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     """Return what would be removed: `conversationId`, `name`, `entry`, `remove` (paths), `redact`.
 
     That is a conversation, one `entry` of it such as `2-henry`, or the logs of runs that ended
-    longer ago than a duration.
-
-    Raises:
-        Usage: Neither a conversation nor an age is named, or both are.
-        Conflict: The conversation is open (`still-open`).
-        NotFound: It does not exist.
+    longer ago than a duration. An open conversation is refused.
     """
     made: dict[str, Any] = {"conversationId": "", "name": which, "entry": entry, "redact": ""}
     if bool(which) == bool(older_than):

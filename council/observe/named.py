@@ -19,12 +19,9 @@ _WRITES = ("created", "modified", "moved", "deleted")  # opening and closing mak
 def show(app: App, which: str, form: str = "", at: int = 0, last: int = 0) -> tuple[Any, str]:
     """Return a conversation, minutes, or another document, as data and as text for people.
 
-    Args:
-        app: The workspace.
-        which: A name; that of an open conversation is meant before any other.
-        form: Of a conversation: `json`, `debate-session` or `consensus`; else its page.
-        at: A revision of a conversation, 0 for now.
-        last: How many of the newest parts; 0 is all.
+    An open conversation is meant before any other of that name: as `json`, `debate-session` or
+    `consensus`, else its page; `at` a revision, 0 for now. `last` is how many of the newest parts
+    are wanted, 0 for all.
     """
     which = which or app.env.get("COUNCIL_NAME", "")
     if which and not app.is_open(which) and (kind := app.other(which)):
@@ -104,11 +101,14 @@ def of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**head, **event, **head}
 
 
-def changes(folder: str, seconds: float = 1.0) -> Iterator[None]:
-    """Yield now, after each change below a folder, and at least every so many seconds.
+def changes(root: str, again: bool = True) -> Iterator[None]:
+    """Yield now and, if `again`, after each change of a workspace, and at least every second.
 
     A watch on a folder that is replaced falls silent, so nobody relies on it alone.
     """
+    if not again:
+        yield
+        return
     import threading  # late: only who waits needs these
     import warnings  # late: as above
 
@@ -127,11 +127,11 @@ def changes(folder: str, seconds: float = 1.0) -> Iterator[None]:
     warnings.filterwarnings("ignore", module="watchdog")
     observer = Observer()
     try:
-        observer.schedule(Handler(), folder, recursive=True)
+        observer.schedule(Handler(), f"{root}/memory/shared", recursive=True)
         observer.start()
     except OSError:
         pass  # no folder, or no watches left: the clock is enough
     while True:
         yield
-        changed.wait(seconds)
+        changed.wait(1)
         changed.clear()

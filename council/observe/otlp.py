@@ -6,18 +6,18 @@ asks. What is still open ends at the newest revision; runs under way are left ou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from council import __version__
 from council.councils import service
 from council.councils.model import State
 from council.kernel import files, times
+from council.kernel.document import Document
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import tracing, work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from council.app import App
-    from council.kernel.document import Document
 
 _INTERNAL, _ERROR = 1, 2  # SPAN_KIND_INTERNAL, STATUS_CODE_ERROR
 _SCOPE = {"name": "council", "version": __version__}

@@ -1,9 +1,13 @@
 """What is open, who owes an answer, what failed, and the cure of each problem.
 
 Everything follows from the states; a conversation that cannot be read is a problem, not an error.
+So is a copy that a sync tool, an editor or a merge left beside a page or minutes: what people typed
+into it counts nowhere.
 """
 
 from __future__ import annotations
+
+import os
 
 from council.councils import evolution, model, rules, sight
 from council.kernel import files, times, words
@@ -27,15 +31,17 @@ STARTING = timedelta(seconds=5)  # who answers last starts the next ones at once
 AHEAD = timedelta(minutes=5)
 Problem = dict[str, str]
 _FINE = ("", "ended")  # codes of runs that did not fail, but for a person
+_PAGE = ("memory/shared/council-", "-conversation.md")  # a name is between them
+_COPIED = r"(copy of |#)?(council-.*-conversation|\d{4}-\d\d-\d\d-).*\.md"
+_OURS = r"council-[a-z0-9_-]+-conversation\.md|\d{4}-\d\d-\d\d-[a-z0-9-]+\.md"
 
 
 def problem(where: str, key: str, /, **values: Any) -> Problem:
     """Return one row of `problems` from `texts/problems.txt`; its code is the key or `code`."""
     what, _, fix = words.load("texts/problems.txt")[key].partition(" | ")
     told = {"name": where, **values}
-    return {"name": where, "code": values.get("code", key)} | {
-        **{"what": what.format_map(told), "fix": fix.format_map(told)}
-    }
+    made = {"name": where, "code": values.get("code", key)}
+    return {**made, "what": what.format_map(told), "fix": fix.format_map(told)}
 
 
 def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
@@ -214,8 +220,6 @@ def _rest_cure(app: App, registry: Any, ident: str) -> str:
 
 
 def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[Problem]:
-    from council.observe import copies  # late: not for one conversation
-
     if registry.halted:
         yield problem("", "halted")
     for ident, until in resting.items():
@@ -223,5 +227,20 @@ def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[
         yield problem(ident, "resting", agent=ident, until=until, fix=fix)
     for fault in filter(None, [app.settings.fault, *app.settings.faults]):
         yield problem("settings", "settings", fault=fault)
-    for path in copies.conflict_copies(app.root, app.conversations()):
+    for path in conflict_copies(app.root, app.conversations()):
         yield problem(path, "conflict-copy", path=path)
+
+
+def conflict_copies(root: str, names: list[str]) -> list[str]:
+    """Return the paths of copies of pages and minutes; `names` are open: other pages are copies."""
+    folders, pages = ("memory/shared", "conseils"), {name.join(_PAGE) for name in names}
+    found = [f"{one}/{name}" for one in folders for name in sorted(files.names(f"{root}/{one}"))]
+    late = {one for one in found if one.partition(_PAGE[0])[2].endswith(_PAGE[1])} - pages
+    return [one for one in found if is_copy(os.path.basename(one)) or one in late]
+
+
+def is_copy(name: str) -> bool:
+    """Return whether a file's name is that of a copy: something was put before it or added."""
+    import re  # late: not for one conversation
+
+    return bool(re.match(_COPIED, name, re.I)) and not re.fullmatch(_OURS, name)

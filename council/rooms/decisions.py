@@ -58,10 +58,9 @@ def post(
 ) -> list[Event]:
     """Say something; `more` has further fields of `Message`. A key stands for one text."""
     key = more.get("key", "")
-    old = next((one for one in state.messages if key and one.key == key), None)
-    if old is not None and (old.content.split(), old.author) == (text.split(), author):
-        return []
-    if old is not None:
+    if old := next((one for one in state.messages if key and one.key == key), None):
+        if (old.content.split(), old.author) == (text.split(), author):
+            return []
         what = f"the key {key[:40]!r} stands for message {old.id}, another text"
         raise Conflict("key", what, "use another --key")
     made: Event = {"type": "said", "at": times.text(at), "author": author, "agentId": agent}

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import hikari
 
@@ -28,47 +27,24 @@ SIGNAL = "➡️"  # document 001: the schedule identifier, posted and deleted a
 LONGEST, MOST_READ = 1900, 500
 
 
+logging.getLogger("hikari").setLevel(logging.CRITICAL)  # a command prints its own words
+
+
 def exchange(app: App, room: Any, member: Any) -> None:
     """Fetch and post what is new on either side; `room` is the document, `member` finds agents."""
-    _ran(_exchange(app, room, member))
+
+    async def work(rest: Any) -> None:
+        await _fetch(app, room, member, rest)
+        await _post(app, room, rest)
+
+    _connected(app.world, work)
 
 
 def guilds(app: App) -> list[dict[str, Any]]:
     """Return the guilds that the bot administers, with their private channels by id."""
-    return _ran(_guilds(app.world))  # type: ignore[no-any-return]
-
-
-def _ran(work: Coroutine[Any, Any, Any]) -> Any:
-    try:
-        return asyncio.run(work)
-    except (hikari.HikariError, OSError, ValueError) as error:
-        what = f"Discord: {cut(str(error), 200) or type(error).__name__}"
-        raise Unexpected("discord", what, f"check {DISCORD}, and the channel's rights") from None
-
-
-logging.getLogger("hikari").setLevel(logging.CRITICAL)  # a command prints its own words
-
-
-@asynccontextmanager
-async def _rest(env: dict[str, str]) -> AsyncIterator[Any]:
-    there = hikari.RESTApp(url=env.get(URL))
-    await there.start()
-    try:
-        async with there.acquire(env.get(DISCORD, ""), hikari.TokenType.BOT) as rest:
-            yield rest
-    finally:
-        await there.close()
-
-
-async def _exchange(app: App, room: Any, member: Any) -> None:
-    async with _rest(app.world) as rest:
-        await _fetch(app, room, member, rest)
-        await _post(app, room, rest)
-
-
-async def _guilds(env: dict[str, str]) -> list[dict[str, Any]]:
     made, may = list[dict[str, Any]](), hikari.Permissions
-    async with _rest(env) as rest:
+
+    async def work(rest: Any) -> None:
         async for guild in rest.fetch_my_guilds():
             if not guild.my_permissions & may.ADMINISTRATOR:
                 continue
@@ -79,7 +55,26 @@ async def _guilds(env: dict[str, str]) -> list[dict[str, Any]]:
                 if is_text and rule and rule.deny & may.VIEW_CHANNEL:
                     channels[str(one.id)] = one.name or ""
             made.append({"name": guild.name, "channels": channels})
+
+    _connected(app.world, work)
     return made
+
+
+def _connected(env: dict[str, str], work: Callable[[Any], Awaitable[None]]) -> None:
+    async def run() -> None:
+        there = hikari.RESTApp(url=env.get(URL))
+        await there.start()
+        try:
+            async with there.acquire(env.get(DISCORD, ""), hikari.TokenType.BOT) as rest:
+                await work(rest)
+        finally:
+            await there.close()
+
+    try:
+        asyncio.run(run())
+    except (hikari.HikariError, OSError, ValueError) as error:
+        what = f"Discord: {cut(str(error), 200) or type(error).__name__}"
+        raise Unexpected("discord", what, f"check {DISCORD}, and the channel's rights") from None
 
 
 async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
@@ -112,7 +107,7 @@ async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
 async def _post(app: App, room: Any, rest: Any) -> None:
     """Post what was said here, and show whose turn it is."""
     state = room.peek()
-    tie = state.tie
+    tie, channel = state.tie, int(state.tie.channel)
     quiet = dict.fromkeys(("mentions_everyone", "user_mentions", "role_mentions"), False)
     for one in state.messages:
         if one.id <= tie.posted or one.foreign:
@@ -120,14 +115,12 @@ async def _post(app: App, room: Any, rest: Any) -> None:
         text = f"**{page.label(state, one.author)}**\n{one.content}"
         for at in range(0, len(text), LONGEST):
             nonce = digest(f"{state.channel_id} {one.id} {at}")[:24]
-            await rest.create_message(
-                int(tie.channel), text[at : at + LONGEST], nonce=nonce, **quiet
-            )
+            await rest.create_message(channel, text[at : at + LONGEST], nonce=nonce, **quiet)
         tie = tie.copy(posted=one.id)
         _change(app, room, tie.anchor, [{"type": "tied", "tie": tie.to_json()}])
     if state.current_speaker and tie.signalled < state.turn:
-        shown = await rest.create_message(int(tie.channel), SIGNAL, **quiet)
-        await rest.delete_message(int(tie.channel), shown.id)
+        shown = await rest.create_message(channel, SIGNAL, **quiet)
+        await rest.delete_message(channel, shown.id)
         tie = tie.copy(signalled=state.turn)
         _change(app, room, tie.anchor, [{"type": "tied", "tie": tie.to_json()}])
 

@@ -72,13 +72,10 @@ def final_text(messages: Any) -> str:
     if not isinstance(found, list):
         hint = 'give the JSON of `event.messages`: "[…]"'
         raise Invalid("bad-messages", "the messages of the run are no list", hint)
+    from council.agents.readers import text_at  # late: only hooks bring such messages
+
     last = [one for one in found if isinstance(one, dict) and one.get("role") == "assistant"][-1:]
-    said = last[0].get("content") if last else ""
-    parts = said if isinstance(said, list) else [{"type": "text", "text": said}]
-    texts = [
-        one.get("text") for one in parts if isinstance(one, dict) and one.get("type") == "text"
-    ]
-    return "".join(text for text in texts if isinstance(text, str))
+    return text_at(last[0], "content") if last else ""
 
 
 def tail_of(text: str, length: int) -> str:
@@ -92,11 +89,8 @@ def has_arrived(tail: str, messages: list[Message], anchor: int, agent: str) -> 
     The newest of its messages must end with it; a fragment that is shorter is read on from those
     before, without blanks, which get lost where a text is cut.
     """
-    kept = [
-        one.content.rstrip()
-        for one in messages[-LOOKED_AT:]
-        if one.id > anchor and agent in (one.author, one.agent_id)
-    ]
+    own = [one for one in messages[-LOOKED_AT:] if agent in (one.author, one.agent_id)]
+    kept = [one.content.rstrip() for one in own if one.id > anchor]
     if not kept or not tail:
         return False
     if len(kept[-1]) >= len(tail):

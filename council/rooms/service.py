@@ -181,9 +181,8 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
         if not whole.startswith(f"{root}/{SUMMARIES}/"):
             raise Refused("outside", f"{path} is not in {SUMMARIES}", "put the summary there")
         if not os.path.isfile(whole):
-            is_there = os.path.lexists(whole)
-            what, hint = f"{path} is no file", f"write the summary into {SUMMARIES}/"
-            raise (Invalid if is_there else NotFound)("no-summary", what, hint)
+            kind = Invalid if os.path.lexists(whole) else NotFound
+            raise kind("no-summary", f"{path} is no file", f"write the summary into {SUMMARIES}/")
         return made
 
     made = change(app, name, decide, by)

@@ -14,12 +14,11 @@ from council.kernel import files, times
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.ids import digest
 from council.kernel.journal import Journal
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime, timedelta
 from council.runs import places, processes, starting, work
 from council.runs.work import Event, Run
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.app import App
     from council.runs.kinds import KindRow
@@ -76,12 +75,7 @@ def beat(
 def serve(
     app: App, row: KindRow, name: str, dry_run: bool = False, begin: Begin | None = None
 ) -> dict[str, Any]:
-    """Advance one document, start its runs or file it away; return its row of the report.
-
-    Raises:
-        NotFound: It is gone.
-        Refusal: It is damaged or of a newer version.
-    """
+    """Advance one document, start its runs or file it away; return its row of the report."""
     if not dry_run:
         row.exchange(app, name)
     document, started, filed = row.document(app, name), starting.Started(), ""
@@ -107,24 +101,11 @@ def serve(
             filed = row.finish(app, name)
         else:
             started = starting.start(app, row, name, state, begin)
-    served, moment = row.report(state, events, started, filed), wake(app, row, state)
+    served, moment = row.report(state, events, started, filed), row.wake(app, state)
     moments = ["" if filed or moment is None else times.text(moment), started.until]
     served["wake"] = min(filter(None, moments), default=None)
     served["changed"] = bool(events or started.woken or filed)
     return served
-
-
-def wake(app: App, row: KindRow, state: Any) -> datetime | None:
-    """Return when a document has to be looked at again, None for never.
-
-    Agents that work by hand are waited for, not run.
-    """
-    found: datetime | None = row.module.wake(state)
-    if found and found <= app.now:
-        asked = (one.agent for one in row.module.work(state, app.now))
-        is_manual = (a for a in asked if app.settings.agent(a, app.soul(a)).driver == "manual")
-        found = row.module.wake(state, frozenset(is_manual))
-    return found
 
 
 def _dead(app: App, state: Any) -> dict[str, str]:
@@ -174,13 +155,10 @@ def note_ends(app: App, runs: Any) -> None:
     from council.agents import registry  # late: an idle heartbeat has no ended runs
 
     def decide(state: Any) -> list[Event]:
-        settings, left = app.settings, [run for run in new if run.id not in state.runs]
-        if not left:
-            return []
-        agent = settings.agent(left[0].agent, app.soul(left[0].agent))
-        return registry.run_ended(state, left[0], agent, settings.limits, app.now)
+        return registry.run_ended(state, run, agent, app.settings.limits, app.now)
 
-    for _ in new:  # each sees how its agent failed before
+    for run in new:  # each sees how its agent failed before
+        agent = app.settings.agent(run.agent, app.soul(run.agent))
         app.registry().change(decide, by="heartbeat", at=app.now, via="run", create=True)
 
 

@@ -7,11 +7,10 @@ import os
 from council.kernel import times
 from council.kernel.document import Document
 from council.kernel.ids import cut
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime, timedelta
 from council.runs.work import Event, Run, Work
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
     from council.app import App
@@ -22,19 +21,14 @@ RETRIES = timedelta(days=366)  # within it everything is tried again that will b
 
 
 class KindRow:
-    """A kind of document whose agents are run; `councils/row.py` has the first one.
-
-    `place_in_report` is the key of the heartbeat's report that lists its documents, which lie in
-    `folder` below `.council`; `module` has the eight functions of the kind. `hooks` are the user's
-    hooks by the type of event that fires them. `by_command`: `council respond` hands in an answer.
-    """
+    """A kind of document whose agents are run; `councils/row.py` has the first one."""
 
     name: str
-    place_in_report: str
-    folder: str = ""
-    module: Any
-    hooks: dict[str, str] = {"run.failed": "failed"}
-    by_command = False
+    place_in_report: str  # the key of the heartbeat's report that lists its documents
+    folder: str = ""  # where they lie, below `.council`
+    module: Any  # has the eight functions of the kind
+    hooks: dict[str, str] = {"run.failed": "failed"}  # the user's, by the event that fires them
+    by_command = False  # `council respond` hands in an answer
 
     def names(self, app: App) -> list[str]:
         """Return the names of the open documents."""
@@ -104,6 +98,15 @@ class KindRow:
         """Return the agents whose runs are under way."""
         return sorted(run.agent for run in state.runs.by_id.values() if run.is_open())
 
+    def wake(self, app: App, state: Any) -> datetime | None:
+        """Return when it has to be looked at again, None for never."""
+        found: datetime | None = self.module.wake(state)
+        if found and found <= app.now:  # who works by hand is waited for, not run
+            asked = (one.agent for one in self.module.work(state, app.now))
+            is_manual = (a for a in asked if app.settings.agent(a, app.soul(a)).driver == "manual")
+            found = self.module.wake(state, frozenset(is_manual))
+        return found
+
     def time_limit(self, app: App, state: Any, work: Work, usual: float) -> float:
         """Return the seconds that a run may take; `usual` are those of its agent."""
         return usual
@@ -144,9 +147,7 @@ class KindRow:
 
     def explained(self, app: App, name: str, state: Any) -> dict[str, Any]:
         """Return what it waits for, what is in the way, and what comes next."""
-        from council.runs import heartbeat  # late: it is imported by most that need this module
-
-        row, wake = self.status(app, name, state), heartbeat.wake(app, self, state)
+        row, wake = self.status(app, name, state), self.wake(app, state)
         until = {"since": None, "until": times.text(wake) if wake and wake > app.now else None}
         who = dict.fromkeys([*row["running"], *row["waiting"]])
         waits = [{"what": f"an answer of {one}", "agentId": one, **until} for one in who]

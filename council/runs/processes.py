@@ -18,11 +18,12 @@ def spawn(
 ) -> int:
     """Start a program in a session of its own and return its process id.
 
-    It gets three `streams` and the descriptors to `keep`, nothing else that was given to us.
-    (`subprocess` would double the start of a run.)
+    It gets three `streams`, or none, and the descriptors to `keep`, nothing else that was given to
+    us. (`subprocess` would double the start of a run.)
     """
-    actions = [(os.POSIX_SPAWN_DUP2, descriptor, to) for to, descriptor in enumerate(streams)]
-    how = {"file_actions": actions, "setsid": True, "setsigdef": (TERM, PIPE, INT)}
+    none = [(os.POSIX_SPAWN_OPEN, to, os.devnull, os.O_RDWR, 0) for to in range(3)]
+    given = [(os.POSIX_SPAWN_DUP2, descriptor, to) for to, descriptor in enumerate(streams)]
+    how = {"file_actions": given or none, "setsid": True, "setsigdef": (TERM, PIPE, INT)}
     with _SPAWNING:
         for number in map(int, files.names("/dev/fd")):
             try:

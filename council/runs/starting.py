@@ -12,13 +12,12 @@ import sys
 
 from council.kernel import files, times
 from council.kernel.ids import digest
-from council.kernel.record import Any, Record
+from council.kernel.record import TYPE_CHECKING, Any, Record
 from council.kernel.times import timedelta
 from council.runs import places, processes, work
 from council.runs.places import Place
 from council.runs.work import Event, Work
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -64,29 +63,21 @@ def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
     if rest := registry.rest_of(state, agent, now):
         words = f"{agent.id} rests until {rest.until} after failures: {rest.words}"
         return Hindrance(code="resting", words=words, until=rest.until)
-    used, code, most = registry.today(state, now), "", 0.0
-    open_runs = len(places.held(f"{app.state_folder}/places"))
-    if limits.max_runs_per_day and used.runs + open_runs >= limits.max_runs_per_day:
-        code, most = "max_runs_per_day", limits.max_runs_per_day
-    elif limits.max_usd_per_day and used.usd >= limits.max_usd_per_day:
-        code, most = "max_usd_per_day", limits.max_usd_per_day
-    words = f"{code} = {most} of council.toml is reached for today"
-    midnight = f"{times.text(now + timedelta(days=1))[:10]}T00:00:00Z"
-    return Hindrance(code=code, words=words, until=midnight) if code else None
+    used, open_runs = registry.today(state, now), len(places.held(f"{app.state_folder}/places"))
+    for code, many in (("max_runs_per_day", used.runs + open_runs), ("max_usd_per_day", used.usd)):
+        if 0 < (most := getattr(limits, code)) <= many:
+            words = f"{code} = {most} of council.toml is reached for today"
+            midnight = f"{times.text(now + timedelta(days=1))[:10]}T00:00:00Z"
+            return Hindrance(code=code, words=words, until=midnight)
+    return None
 
 
 class Started(Record):
-    """What came of the work of one document.
+    """What came of the work of one document."""
 
-    Attributes:
-        woken: Agents whose run was claimed, or whose task was put in their folder.
-        waiting: Agent to why it is not started: a code of `Hindrance`, or `no-place`.
-        until: When the first of those that wait may be started, if time alone cures it.
-    """
-
-    woken: list[str] = []
-    waiting: dict[str, str] = {}
-    until: str | None = None
+    woken: list[str] = []  # agents whose run was claimed, or whose task was put in their folder
+    waiting: dict[str, str] = {}  # agent to a code: of `Hindrance`, `no-place`, or of OpenClaw
+    until: str | None = None  # when the first of them may be started, if time alone cures it
 
 
 def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = None) -> Started:
@@ -139,12 +130,8 @@ def _clock_is_asked(app: App) -> bool:
     program = programs.which("openclaw", path) if job else ""
     if not (job and program):
         return False
-    null = os.open(os.devnull, os.O_RDWR)
-    try:
-        argv = ["openclaw", "cron", "run", job[0].decode("ascii", "replace").strip()]
-        processes.spawn(program, argv, app.env, [null] * 3, [])
-    finally:
-        os.close(null)
+    argv = ["openclaw", "cron", "run", job[0].decode("ascii", "replace").strip()]
+    processes.spawn(program, argv, app.env, [], [])
     return True
 
 
@@ -200,9 +187,8 @@ def cleared(env: dict[str, str]) -> dict[str, str]:
 
 def _begin(app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
     argv, env = order(app, row, name, claimed)
-    null, kept = os.open(os.devnull, os.O_RDWR), [place.descriptor for place in claimed]
     try:
-        processes.spawn(argv[0], argv, env, [null] * 3, kept)
+        processes.spawn(argv[0], argv, env, [], [place.descriptor for place in claimed])
     finally:
-        for descriptor in (null, *kept):
-            os.close(descriptor)
+        for place in claimed:
+            place.leave()

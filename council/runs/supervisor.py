@@ -14,12 +14,11 @@ import time
 from council.kernel import times
 from council.kernel.errors import Away, NotFound, Refusal
 from council.kernel.files import locks
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import heartbeat, starting, tracing, work
-from council.runs.drivers import Output, RunPlace
+from council.runs.drivers import Output, RunPlace, scripted
 from council.runs.places import Place
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
     from council.app import App
@@ -34,11 +33,9 @@ def run_agent(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     if agent.faults:
         return Output(code="bad-settings", words=agent.faults[0])
     if agent.driver == "scripted":
-        from council.runs.drivers import scripted  # late: each brings what only it needs
-
-        return scripted.run(agent, place)
+        return scripted(place)
     if agent.driver == "openai":
-        from council.runs.drivers import openai as driver  # late: as above
+        from council.runs.drivers import openai as driver  # late: each brings what only it needs
     elif agent.driver == "openclaw":
         from council.runs.drivers import openclaw as driver  # type: ignore[no-redef]
     elif agent.driver == "command":
@@ -139,7 +136,7 @@ class Supervisor:
             self.app.again()
             heartbeat.beat(self.app, begin=self.fork)
             state = self.row.document(self.app, self.name).peek()
-            wake = heartbeat.wake(self.app, self.row, state)
+            wake = self.row.wake(self.app, state)
             leases = [run.lease for run in state.runs.by_id.values() if run.is_open()]
             if wake is None or times.text(wake) in leases:  # others have the word
                 break
@@ -171,10 +168,7 @@ class Supervisor:
 
 
 def main(app: App, argv: list[str]) -> None:
-    """Supervise the runs that the arguments name: kind, name; then run, place, descriptor of each.
-
-    The process of the first run is copied for the others.
-    """
+    """Supervise the runs that the arguments name: kind, name; then run, place, descriptor each."""
     app.env = app.world
     kind, name, *rest = argv
     row = next(one for one in app.kinds if one.name == kind)

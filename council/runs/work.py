@@ -22,16 +22,12 @@ ATTEMPTS = 3
 
 
 class Work(Record, settled=True):
-    """A run that ought to be under way: who, in which round, and for the how-manieth time.
-
-    `task` is what for: `turn`, `vote`, `synthesis`, `contribution`, or `question` (asked again),
-    which counts its own attempts.
-    """
+    """A run that ought to be under way: who, in which round, and for the how-manieth time."""
 
     agent: str
-    task: str
+    task: str  # `turn`, `vote`, `synthesis`, `contribution`, `question` (asked again), …
     tour: int
-    attempt: int = 1
+    attempt: int = 1  # a question counts its own
 
     def ident(self, document: str) -> str:
         """Return the run's id, which is also the task id that the agent sees."""
@@ -40,45 +36,33 @@ class Work(Record, settled=True):
 
 
 class Use(Record, settled=True):
-    """What a run used, as far as its program said; None is unknown.
-
-    `estimated` are tokens by the lengths of prompt and answer, where none are reported; `input`
-    are those of `tokens` that the model read, also from a cache. `ms` is how long it took.
-    """
+    """What a run used, as far as its program said; None is unknown."""
 
     tokens: int | None = None
-    input: int | None = None
-    estimated: int | None = None
-    ms: int | None = None
+    input: int | None = None  # those of `tokens` that the model read, also from a cache
+    estimated: int | None = None  # by the lengths of prompt and answer, where none are reported
+    ms: int | None = None  # how long it took
     usd: float | None = None
 
 
 class Run(Work):
     """One run, under way or ended: the work, and what became of it.
 
-    Attributes:
-        id: See `Work.ident`.
-        lease: Until when its supervisor has the word; after that the work is due again.
-        place: The number of the lock file that its supervisor holds.
-        token: The digest of the secret that makes what it says *verified*.
-        outcome: "" while under way, `answered` or `failed`.
-        code: Of the failure: one of `FINAL`, or `crashed`, `timed-out`, `quota`, `no-answer`,
-            `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`; `words` is one line.
-        again: When the server says that it may be tried again.
-        cut: The program's own word for an answer that it calls cut, "" otherwise.
+    The code of a failure is one of `FINAL`, or `crashed`, `timed-out`, `quota`, `no-answer`,
+    `cut-off`, `unreachable`, `lost`, `unwilling`, `ended`.
     """
 
-    id: str
+    id: str  # see `Work.ident`
     at: str
-    lease: str
-    place: int = -1
-    token: str = ""
+    lease: str  # until when its supervisor has the word; after that the work is due again
+    place: int = -1  # the number of the lock file that its supervisor holds
+    token: str = ""  # the digest of the secret that makes what it says *verified*
     ended: str | None = None
-    outcome: str = ""
+    outcome: str = ""  # "" while under way, `answered` or `failed`
     code: str = ""
-    words: str = ""
-    again: str | None = None
-    cut: str = ""
+    words: str = ""  # about the failure, in one line
+    again: str | None = None  # when the server says that it may be tried again
+    cut: str = ""  # the program's own word for an answer that it calls cut, "" otherwise
     use: Use = Use()
 
     def is_open(self) -> bool:
@@ -87,19 +71,15 @@ class Run(Work):
 
 
 class Runs(Record):
-    """The runs of a document (`by_id`: of this round and the last), and what all used together.
+    """The runs of a document, and what all used together."""
 
-    `count` and `by_agent` are how many were ever claimed, `unpriced` how many told no cost;
-    `estimated` is a part of `tokens`.
-    """
-
-    by_id: dict[str, Run] = {}
-    count: int = 0
+    by_id: dict[str, Run] = {}  # of this round and the last
+    count: int = 0  # how many were ever claimed
     tokens: int = 0
-    estimated: int = 0
+    estimated: int = 0  # a part of `tokens`
     usd: float = 0.0
-    unpriced: int = 0
-    by_agent: dict[str, int] = {}
+    unpriced: int = 0  # how many told no cost
+    by_agent: dict[str, int] = {}  # how many were ever claimed
 
 
 def claimed(work: Work, document: str, now: datetime, lease: timedelta, **more: Any) -> Event:
@@ -146,18 +126,12 @@ def evolve(runs: Runs, event: Event) -> None:
 
 
 class Try(Record, settled=True):
-    """What comes next: the number of a further `attempt`, or 0 for none.
-
-    Attributes:
-        at: When it may begin at the earliest; None is at once.
-        open: The id of the run that is under way, "" where none is.
-        gave_up: The run after which nothing more is tried (failed for good, or answered).
-    """
+    """What comes next: the number of a further `attempt`, or 0 for none."""
 
     attempt: int
-    at: str | None = None
-    open: str = ""
-    gave_up: Run | None = None
+    at: str | None = None  # when it may begin at the earliest; None is at once
+    open: str = ""  # the id of the run that is under way, "" where none is
+    gave_up: Run | None = None  # after it nothing is tried: it failed for good, or answered
 
 
 def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedelta]) -> Try:

@@ -29,9 +29,6 @@ def add(
 
     `facts` are `name`, `emoji`, `role`, `model`, `capability` (SOUL.md), `driver`, `base_url` and
     `api_key_env` (settings); empty ones stay. `discord` and `from_`: see `identities.py`.
-
-    Raises:
-        Invalid: The id or preset is not one.
     """
     ident = checked_name(agent, "agent id")
     if preset and preset not in programs.presets():
@@ -75,12 +72,7 @@ def shown(agent: settings.AgentSettings) -> dict[str, Any]:
 
 
 def remove(app: App, agent: str) -> dict[str, Any]:
-    """Remove an agent's settings and put its folder aside, in `memory/agents/.removed`.
-
-    Raises:
-        NotFound: There is no such agent (`no-agent`).
-        Conflict: It takes part in an open conversation (`in-use`).
-    """
+    """Remove an agent's settings and put its folder aside, in `memory/agents/.removed`."""
     folder, removed = f"{app.root}/{souls.FOLDER}/{agent}", f"{app.root}/{souls.FOLDER}/.removed"
     if agent not in souls.agents(app.root, app.settings):
         raise NotFound("no-agent", f"no agent {agent!r}", "council list agents")

@@ -13,7 +13,7 @@ from council.councils.model import State
 from council.kernel import ids, words
 from council.kernel.errors import Unexpected
 from council.kernel.record import TYPE_CHECKING, Any
-from council.runs.drivers import scripted
+from council.runs import drivers
 from council.setup import init
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def family(app: App, lang: str) -> Iterator[State]:
     lang = lang if lang in init.LANGUAGES else "en"
     init.init(app.root, [*FAMILY, "maman"], lang, {"PATH": ""})
     topic, _, brief = _text(lang, "brief").removeprefix("# ").partition("\n\n")
-    rows = {row[:2]: row for row in scripted.script(_text(lang, "family"))}
+    rows = {row[:2]: row for row in drivers.script(_text(lang, "family"))}
     cast: dict[str, Any] = {"people": FAMILY, "agents": FAMILY, "config": {"synthesizer": "maman"}}
     opening = service.Opening(topic=topic, brief=brief.strip(), lang=lang, **cast)
     return play(app, opening, lambda state, agent: rows[agent, state.phase][:1:-1])
@@ -40,7 +40,7 @@ def rehearse(app: App, opening: service.Opening, seed: int = 0) -> Iterator[Stat
     opening.agents = opening.agents or CAST
     opening.people = list(dict.fromkeys([*opening.agents, *opening.people]))
     lang = opening.lang or app.settings.language
-    rows = scripted.script(_text(lang if lang in init.LANGUAGES else "en", "rehearsal"))
+    rows = drivers.script(_text(lang if lang in init.LANGUAGES else "en", "rehearsal"))
     said = {row[:2]: (row[3], row[2]) for row in rows}
 
     def script(state: State, agent: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Making a workspace: folders, settings, agents, and the skill that agents read.
+"""Making a workspace: folders, settings, agents, and the skill; sharing it with other machines.
 
 Nothing that exists is overwritten; a second call adds only what is missing.
 """
@@ -11,10 +11,13 @@ from collections.abc import Container, Mapping
 
 from council.agents import programs as presets
 from council.agents import settings, souls
-from council.kernel import files, words
-from council.kernel.errors import Invalid, Refused
+from council.kernel import files, shared, times, words
+from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
 from council.kernel.ids import checked_name, digest
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from council.app import App
 
 LANGUAGES = ("en", "fr")
 FILES = "setup/files"  # in the package
@@ -45,10 +48,6 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
     Returns:
         `root`, `made` (paths below it), `programs` (on PATH), `agents` (those that were given a
         preset now), `known` (all agents), `runnable` (those with a program), `next` (a command).
-
-    Raises:
-        Refused: Inside a run (`in-run`).
-        Invalid: It is a file, or of version 0.2; an id is not legal.
     """
     if env.get("COUNCIL_TASK_ID") or env.get("COUNCIL_TOKEN"):
         raise Refused("in-run", "a run cannot make a workspace", "print your answer instead")
@@ -89,11 +88,7 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
 
 
 def refuse_earlier(control: str) -> None:
-    """Refuse a `.council` folder without `format` that version 0.2 made; it is never adopted.
-
-    Raises:
-        Invalid: It holds other files than this version's (`old-format`).
-    """
+    """Refuse a `.council` folder without `format` that version 0.2 made; it is never adopted."""
     if set(files.names(control)) - _OURS:
         fix = "use council 0.2 (its last commit is cda4bd19), or begin in a new folder"
         what = f"{control} is of version 0.2, which this version cannot read"
@@ -134,3 +129,55 @@ def _write(root: str, path: str, text: str, made: list[str]) -> bool:
         return False
     made.append(path)
     return True
+
+
+# --- many machines ---
+
+
+def engine_join(app: App, url: str, begins: str = "") -> dict[str, Any]:
+    """Let this workspace take part in the council of a database, or begin one with all its own.
+
+    It is refused where there is none to join (`no-engine`), or one already (`wrong-engine`), and
+    where the database does not know documents that are here (`engine-parted`). What is returned of
+    the server has no secrets.
+    """
+    if "://" not in url and "=" not in url:
+        raise Usage("usage", "no URL", "write it like postgresql://USER@HOST/DATABASE")
+    if shared.facts(app.state_folder).get("ready"):
+        raise Conflict("engine-there", "this workspace has an engine", "council engine status")
+    engine = shared.driver().join(app.state_folder, url, bool(begins), shared.FOLDERS)
+    return {"server": engine.server.name, "machine": engine.machine, "begins": bool(begins)}
+
+
+def engine_status(app: App) -> dict[str, Any]:
+    """Return `server`, `machine`, `ok`, `away` (why it is not available) and `machines`.
+
+    These are `number`, `name`, `joined` and `wrote` (the newest change, "" for none).
+    """
+    facts, machines, away = _engine_of(app), list[Any](), ""
+    server = shared.driver().Server(facts["url"])
+    query = """SELECT m.number, m.name, m.joined, max(l.at)
+        FROM council.machines m LEFT JOIN council.log l ON l.machine = m.number
+        GROUP BY m.number ORDER BY m.number"""
+    try:
+        for number, name, *instants in server.ask(query):
+            joined, wrote = (times.text(at) if at else "" for at in instants)
+            machines.append({"number": number, "name": name, "joined": joined, "wrote": wrote})
+        app.fetch()
+    except Refusal as refusal:
+        away = f"{refusal.message} ({refusal.hint})"
+    made = {"server": server.name, "machine": facts["machine"], "ok": not away, "away": away}
+    return {**made, "machines": machines}
+
+
+def engine_leave(app: App) -> dict[str, Any]:
+    """Go on alone with what is here; `missing` says why that may not be the newest."""
+    facts = _engine_of(app)
+    missing = shared.driver().leave(app.state_folder, facts)
+    return {"machine": facts["machine"], "missing": missing}
+
+
+def _engine_of(app: App) -> dict[str, Any]:
+    if not (facts := shared.facts(app.state_folder)):
+        raise NotFound("no-engine", "this workspace has no engine", "council engine init URL")
+    return facts

@@ -39,11 +39,7 @@ def schedule(
     """Return what runs the heartbeat of a workspace; install or remove it if asked to.
 
     `kinds` are `cron` and `systemd`; without one it is what fits this machine. The present PATH is
-    kept for the agents.
-
-    Raises:
-        Usage: The clock cannot keep that interval.
-        Refusal: The clock refuses; nothing was changed.
+    kept for the agents. Where the clock refuses, nothing was changed.
     """
     root, env = app.root, app.env
     seconds = int(times.duration(every or "5m").total_seconds())
@@ -106,11 +102,7 @@ def _keep_variables(path: str, env: Mapping[str, str]) -> None:
 
 
 def fields(seconds: int) -> str:
-    """Return the five fields of a crontab line, in the only form that all crons take.
-
-    Raises:
-        Usage: The interval divides neither the hour nor the day.
-    """
+    """Return the five fields of a crontab line, in the only form that all crons take."""
     hours, minutes = divmod(seconds // 60, 60)
     if not hours and 60 % minutes == 0:
         return "* * * * *" if minutes == 1 else f"*/{minutes} * * * *"
@@ -126,12 +118,7 @@ def escaped(word: str) -> str:
 
 
 def _crontab(env: Mapping[str, str]) -> str:
-    """Return the crontab of this user, "" where there is none yet.
-
-    Raises:
-        NotFound: There is no program `crontab`.
-        Unexpected: It cannot be read for certain (`no-crontab`).
-    """
+    """Return the crontab of this user, "" where it is certain that there is none yet."""
     code, found, errors = called(["crontab", "-l"], env)
     low = errors.lower()
     is_new = any(one in low for one in _NONE_YET) and not any(one in low for one in _FORBIDDEN)
@@ -141,12 +128,7 @@ def _crontab(env: Mapping[str, str]) -> str:
 
 
 def _change_crontab(root: str, made: str, env: Mapping[str, str]) -> None:
-    """Put lines between the markers of a workspace, or remove them; all else byte for byte.
-
-    Raises:
-        Invalid: A marker has lost its other half (`bad-crontab`).
-        Unexpected: The crontab cannot be read for certain, or not be written (`no-crontab`).
-    """
+    """Put lines between the markers of a workspace, or remove them; all else byte for byte."""
     before, kept, inside = _crontab(env), list[str](), False
     for line in before.splitlines(keepends=True):
         if line.rstrip("\r\n") == (END if inside else BEGIN) + root:
@@ -203,11 +185,7 @@ def _folder(env: Mapping[str, str]) -> str:
 def _change_units(
     root: str, made: dict[str, str], env: Mapping[str, str], remove: bool
 ) -> list[str]:
-    """Write and start the units of a workspace, or stop and remove them; return warnings.
-
-    Raises:
-        Refusal: systemd does not start them; new files are removed.
-    """
+    """Write and start the units of a workspace, or stop and remove them; return warnings."""
     timer, before = f"{keys.unit(root)}.timer", [path for path in made if os.path.exists(path)]
     if remove:
         if before:
@@ -265,9 +243,7 @@ def called(
 ) -> tuple[int, str, str]:
     """Run a short program; return its exit code, output, and errors in one line.
 
-    Raises:
-        NotFound: There is no such program (`no-program`); `cure` says what to do.
-        Unexpected: It does not end in time, or cannot be started.
+    `cure` says what to do where there is no such program.
     """
     if not programs.which(argv[0], env.get("PATH", os.defpath)):
         other = "--systemd" if argv[0] == "crontab" else "--cron"

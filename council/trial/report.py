@@ -32,9 +32,7 @@ def compared(these: list[bool], those: list[bool], seed: int = 0) -> dict[str, A
     if n > 1:
         how = {"n_resamples": SAMPLES, "method": "percentile", "random_state": seed}
         low, high = map(float, stats.bootstrap((apart,), numpy.mean, **how).confidence_interval)
-        if (
-            low == high
-        ):  # questions that all differ alike leave nothing to draw: how rare is another?
+        if low == high:  # nothing to draw, since all differ alike: how rare is another question?
             rest = stats.binomtest(0, n).proportion_ci().high * (100 + abs(low))
             low, high = max(-100.0, low - rest), min(100.0, high + rest)
     if verdict == "unclear" and n >= ENOUGH and -MARGIN < low <= high < MARGIN:

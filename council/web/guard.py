@@ -10,21 +10,17 @@ import asyncio
 import hmac
 import secrets
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request, cookie_parser
 from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from council.kernel.ids import is_name
 from council.web.problems import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 API, STATIC = "/api/", "/static/"
 FORM_TOKEN, PERSON = "form_token", "council-person"
@@ -143,11 +139,7 @@ class Guard:
         await self.app({**scope, "method": method}, received, sent)
 
     def _recognise(self, scope: Scope, headers: Headers) -> str:
-        """Note who asks; return whether the `token` or a `cookie` says so, else "".
-
-        Raises:
-            Problem: No sender may ask like that.
-        """
+        """Note who asks; return whether the `token` or a `cookie` says so, else ""."""
         if headers.get("host", "").lower() not in self._hosts:
             hint = 'a proxy needs its address in council.toml: [serve] origins = ["https://…"]'
             raise Problem(403, "unknown-host", "this server has no such name", hint)

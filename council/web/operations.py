@@ -67,9 +67,8 @@ class Shape(BaseModel):
             elif words and words[-1]:
                 made[key] = words[-1]
             for part in [one for one in sent if one.startswith(f"{key}.") and sent.getlist(one)[0]]:
-                made.setdefault(key, {})[part[len(key) + 1 :]] = ":".join(
-                    map(str, sent.getlist(part))
-                )
+                value = ":".join(map(str, sent.getlist(part)))
+                made.setdefault(key, {})[part[len(key) + 1 :]] = value
         return cls.model_validate(made, strict=False)
 
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader
-from markupsafe import Markup
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from council.agents import programs, souls
+from council.app import App
 from council.archive import minutes
 from council.councils import service, views
 from council.councils.model import State
@@ -31,14 +36,11 @@ from council.rooms.row import ROOMS
 from council.runs import starting
 from council.setup import agents as setup
 from council.setup import identities
-from council.web import markdown, problems
+from council.web import problems
 from council.web.api import COUNCIL, ROOM
 from council.web.guard import FORM_TOKEN
 from council.web.operations import FORMS, PREFIX, Form, opened
 from council.web.portrait import Faces, glance, portrait
-
-if TYPE_CHECKING:
-    from council.app import App
 
 CARDS, ROWS, MESSAGES = 24, 100, 50  # most councils of the home page, minutes, messages of a room
 NOTICES = {
@@ -46,8 +48,12 @@ NOTICES = {
     "late": "Too late: kept, but not counted.", "asked": "One point is unclear: see below.",
     "unchanged": "Nothing had to be changed.",
 }  # fmt: skip
+LONGEST, BRACKETS = 60_000, 2000  # of a text that is read as Markdown: `[` takes quadratic time
+DEEPEST = 19  # levels of quotations and lists
+_SCHEMES = ("http://", "https://", "mailto:")
+_JOINERS = "\n\t\u200c\u200d"  # of letters and of emoji; other invisible signs are left out
 Values = dict[str, Any]
-Made = Callable[["App", Values], Values]
+Made = Callable[[App, Values], Values]
 
 
 def routes() -> APIRouter:
@@ -118,6 +124,34 @@ def rendered(request: Request, template: str, code: int, values: Values) -> Resp
     return HTMLResponse(text.encode("utf-8", "replace"), code)
 
 
+# --- what stands in templates ---
+
+
+def plain(text: str) -> str:
+    """Return a text without control, direction and other invisible characters."""
+    if text.isprintable():
+        return text
+    kept = (c if c.isprintable() or c in _JOINERS else " " for c in text.replace("\r\n", "\n"))
+    return "".join(kept)
+
+
+@lru_cache(maxsize=2000)
+def html(text: str, above: int = 3) -> Markup:
+    """Return Markdown as HTML without markup of its own, images or odd links.
+
+    Its headings are below so many levels of the page.
+    """
+    clean, env, made = plain(text.strip()), {"above": above}, ""
+    if len(clean) <= LONGEST and clean.count("[") <= BRACKETS:
+        with suppress(RecursionError):
+            tokens = _READER.parse(clean, env)
+            if all(one.level < DEEPEST for one in tokens):  # the library leaves out what is deeper
+                made = _READER.renderer.render(tokens, _READER.options, env)
+    whole = made or not clean
+    # A reference such as &#8238; is a sign by now.
+    return Markup(plain(made)) if whole else Markup("<pre>{}</pre>").format(clean)
+
+
 def _when(at: str | None) -> Markup:
     text = times.instant(at).strftime("%-d %b, %H:%M UTC") if at else ""
     return Markup('<time datetime="{}" data-when>{}</time>').format(at, text) if at else Markup("")
@@ -137,16 +171,37 @@ def _timed(text: str) -> Markup:
 
 
 def _cell(value: Any) -> Any:
-    return markdown.plain(value) if type(value) is str else "" if value is None else value
+    return plain(value) if type(value) is str else "" if value is None else value
 
 
+class _Renderer(RendererHTML):
+    def heading_open(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
+        return f"<h{min(int(tokens[at].tag[1]) + env['above'], 6)}>"
+
+    def heading_close(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
+        return f"</h{min(int(tokens[at].tag[1]) + env['above'], 6)}>\n"
+
+    def link_open(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
+        address = escape(str(tokens[at].attrs["href"]))
+        return f'<a href="{address}" rel="noopener noreferrer nofollow ugc" title="{address}">'
+
+    def th_open(self, *_: Any) -> str:
+        return "<th>"  # its alignment would be a style, which the page refuses
+
+    def td_open(self, *_: Any) -> str:
+        return "<td>"
+
+
+_READER = MarkdownIt("js-default", {"html": False, "linkify": False}, renderer_cls=_Renderer)
+_READER.disable("image")
+_READER.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]
 _TEMPLATES = FileSystemLoader(f"{os.path.dirname(__file__)}/templates")
 _ENV = Environment(
     loader=_TEMPLATES, finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True
 )
 _HEAD = _TEMPLATES.get_source(_ENV, "base.html")[0].partition("<title>")[0].encode()
 _ENV.globals.update(when=_when, timed=_timed, token_name=FORM_TOKEN)
-_ENV.filters["md"] = markdown.html
+_ENV.filters["md"] = html
 
 
 # --- councils ---

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from council.app import App
 from council.councils import model as m
 from council.councils import rules, sight, views
 from council.councils.model import Entry, Round, State, Tally
 from council.kernel.ids import cut
-from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.record import Any
 from council.observe import explain, status
-
-if TYPE_CHECKING:
-    from council.app import App
 
 HUES = 8  # colours of avatars
 MANY, NEWEST = 40, 10  # where there are more answers than that, only so many are on the page

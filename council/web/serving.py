@@ -7,8 +7,9 @@ import gc
 import os
 import signal
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -21,16 +22,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import council
 from council import listening
+from council.app import App
 from council.kernel import errors
-from council.web import api, debates, pages, problems, stream
+from council.web import api, pages, problems, stream
 from council.web.guard import API, Guard, Keys
 from council.web.operations import Asked
 from council.web.problems import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from council.app import App
 
 HOST, PORT = "127.0.0.1", 8420
 TOKEN = "web-token"  # a file in `.council`
@@ -62,7 +59,7 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     most = 2 * app.settings.max_text_bytes + _SLACK
     guard = Guard(web, keys, origins, cookie, most, refuse)
     streams = stream.routes(stream.Stream(web.state.open))
-    for router in (api.councils, api.others, debates.router, streams, pages.routes()):
+    for router in (api.councils, api.others, api.debates, streams, pages.routes()):
         web.include_router(router)
     web.mount("/static", StaticFiles(directory=_STATIC))
     return guard
@@ -103,11 +100,7 @@ class _Connection(H11Protocol):
 
 
 def start(app: App, host: str, port: int | None) -> tuple[dict[str, Any], Callable[[], None]]:
-    """Listen; return where, and what serves until the process is asked to end.
-
-    Raises:
-        Usage: The port is taken, or `host` is not an address of this machine.
-    """
+    """Listen; return where, and what serves until the process is asked to end."""
     wanted = app.settings.tables.get("serve", {}).get("port", PORT) if port is None else port
     listener = listening.listener(host or HOST, wanted)
     address, number = listener.getsockname()[:2]

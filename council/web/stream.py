@@ -15,14 +15,16 @@ import os
 import secrets
 import threading
 from collections import deque
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
+from council.app import App
 from council.councils.row import CONVERSATIONS
 from council.kernel import codec, files
 from council.kernel.document import Document
@@ -30,14 +32,9 @@ from council.kernel.errors import Refusal
 from council.kernel.journal import Journal
 from council.observe import named
 from council.runs.kinds import KindRow
-from council.web import debates
+from council.web import api
 from council.web.operations import PREFIX, Line, Name, opened
 from council.web.problems import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from council.app import App
 
 MOST_BYTES, AT_ONCE = 4 << 20, 64
 PING_SECONDS, RETRY_MS, PATIENCE = 15.0, 1000, 30
@@ -54,11 +51,7 @@ class _Item(NamedTuple):
 
 
 class Stream:
-    """What happens in a workspace from the first reader on, for all readers.
-
-    Args:
-        opened: Returns the workspace as it is now.
-    """
+    """What happens in a workspace, as `opened` returns it, from the first reader on, for all."""
 
     def __init__(self, opened: Callable[[], App]) -> None:
         self._opened, self._thread = opened, threading.Thread(target=self._watch, daemon=True)
@@ -68,13 +61,9 @@ class Stream:
         self._moved, self._readers, self._looked = asyncio.Event(), 0, asyncio.Event()
 
     async def join(self, last: str) -> int:
-        """Return from where a new reader reads, -1 if what it missed is not kept.
+        """Return from where a reader reads that had the id `last`, -1 if that is not kept.
 
-        Args:
-            last: The id that it had last, "" for a new one.
-
-        Raises:
-            Problem: The journals cannot be read in time.
+        A new one, of whom it is "", reads what is to come.
         """
         if self._thread.ident is None:
             self._loop = asyncio.get_running_loop()
@@ -120,7 +109,7 @@ class Stream:
     # --- the thread
 
     def _watch(self) -> None:
-        for _ in named.changes(f"{self._opened().root}/memory/shared"):
+        for _ in named.changes(self._opened().root):
             if self._loop.is_closed():
                 return
             if self._readers or not self._looked.is_set():
@@ -201,7 +190,7 @@ def routes(stream: Stream) -> APIRouter:
     @router.get("/debates/{id}/events")
     async def debate(request: Request, id: Name, last: Last = "") -> Any:
         """Send what happens in a debate, as it happens."""
-        state = await run_in_threadpool(debates.found, opened(request), id)
+        state = await run_in_threadpool(api.debate, opened(request), id)
         return await follow(state.conversation_id, last)
 
     return router

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -60,11 +58,9 @@ BAD = [
     ('run_timeout = "soon"', "run_timeout must be a duration"),
     ("max_runs = true", "max_runs must be a whole number"),
     ("[limits]\nmax_usd_per_day = -1", "limits.max_usd_per_day must be an amount in dollars"),
-    ("trust = ", "is no TOML"),
-    (b"trust = '\xff'", "is no TOML"),
-    ("agents = 3", "[agents] is not a table"),
-    ("a = " + "[" * 5000, "is no TOML"),
-]
+    ("trust = ", "is no TOML"), (b"trust = '\xff'", "is no TOML"),
+    ("agents = 3", "[agents] is not a table"), ("a = " + "[" * 5000, "is no TOML"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "words"), BAD)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -21,22 +19,16 @@ def put(root, text: str, ident: str = "ada", encoding: str = "utf-8") -> None:
 
 ROWS = [
     ("---\nname: Ada\nrole: judge\n---\n\nI judge.\n", "Ada", "judge", [], "I judge."),
-    (
-        '---\nname: "Ada: L."\ncapabilities: [sums, maps]\n---\n',
-        "Ada: L.",
-        "",
-        ["sums", "maps"],
-        "",
-    ),
+    ('---\nname: "Ada: L."\ncapabilities: [sums, maps]\n---\n', "Ada: L.", "", ["sums", "maps"],
+     ""),
     ("---\nname: Ada\ncapabilities:\n  - sums\n  - maps\n---\nx", "Ada", "", ["sums", "maps"], "x"),
     ("---\r\nname: Ada\r\n---\r\n  indented\r\n", "Ada", "", [], "indented"),
     ("\ufeff---\nname: Ada\n---\nHi", "Ada", "", [], "Hi"),
     ("---\ncontent: x\nhandler: y\nname: Ada\n---\nHi", "Ada", "", [], "Hi"),
     ("Just prose.\n", "", "", [], "Just prose."),
     ("---\nnever closed\n", "", "", [], "---\nnever closed"),
-    ("---\n- a list\n---\nHi", "", "", [], "Hi"),
-    ("---\nname: 7\nrole:\n---\n", "7", "", [], ""),
-]
+    ("---\n- a list\n---\nHi", "", "", [], "Hi"), ("---\nname: 7\nrole:\n---\n", "7", "", [], ""),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])

@@ -124,10 +124,8 @@ def rewritten(text):
 @pytest.mark.parametrize("number", range(10))
 def test_minutes_are_listed_after_a_formatter(tmp_path, number):
     path = put(tmp_path, front(1, title="Agreed: it's a 'théière': yes", decision="x" * 600 + "…"))
-    with open(path) as file:
-        why, text = list(rewritten(file.read()))[number]
-    with open(path, "wb") as file:
-        file.write(text if isinstance(text, bytes) else text.encode())
+    why, text = list(rewritten(Path(path).read_text()))[number]
+    Path(path).write_bytes(text if isinstance(text, bytes) else text.encode())
     row = minutes.rows(str(tmp_path))[0]
     assert row["title"] == "Agreed: it's a 'théière': yes", why
     assert (row["outcome"], row["rounds"], row["ended"]) == ("consensus", 2, "2026-11-28T11:00:00Z")

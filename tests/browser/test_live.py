@@ -1,7 +1,5 @@
 """Pages in a real Chromium, driven over WebDriver, with the installed server."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Command lines are read by the table of commands, which Typer shows as help."""
 
-from __future__ import annotations
-
 import inspect
 import shlex
 from importlib import import_module
@@ -29,23 +27,18 @@ def values(line: list[str] | str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("line", "given"),
-    [
-        ("respond Yes. --as ada --name=k --json", "as_=ada name=k json=True text=Yes."),
-        ("respond --confidence 4 --amend -- --text", "confidence=4 amend=True text=--text"),
-        ("vote --choice A --stance bea=agree", "choice=A stances=['bea=agree']"),
-        ("synthesize --file x.md --root /tmp -", "file=x.md root=/tmp text=-"),
-        ("status k --problems", "which=k problems=True"),
-        ("convene Q? --agents a,b --agents c", "topic=Q? agents=['a','b','c']"),
-        ("log -n5 -f", "number=5 follow=True"),
-        ("heartbeat --wait", "wait=3650d"),
-        ("heartbeat --wait --json", "wait=3650d json=True"),
-        ("heartbeat --wait 5m", "wait=5m"),
-        ("--root /x --json agent remove ada", "root=/x json=True agent=ada"),
-        ("--now 2026-11-28T09:00:00Z stop --now", "clock=2026-11-28T09:00:00Z now_=True"),
-        ("stop --now k", "now_=True which=k"),
-        ("stop --now=2026-11-28", "clock=2026-11-28"),
-    ],
-)
+    [("respond Yes. --as ada --name=k --json", "as_=ada name=k json=True text=Yes."),
+     ("respond --confidence 4 --amend -- --text", "confidence=4 amend=True text=--text"),
+     ("vote --choice A --stance bea=agree", "choice=A stances=['bea=agree']"),
+     ("synthesize --file x.md --root /tmp -", "file=x.md root=/tmp text=-"),
+     ("status k --problems", "which=k problems=True"),
+     ("convene Q? --agents a,b --agents c", "topic=Q? agents=['a','b','c']"),
+     ("log -n5 -f", "number=5 follow=True"), ("heartbeat --wait", "wait=3650d"),
+     ("heartbeat --wait --json", "wait=3650d json=True"), ("heartbeat --wait 5m", "wait=5m"),
+     ("--root /x --json agent remove ada", "root=/x json=True agent=ada"),
+     ("--now 2026-11-28T09:00:00Z stop --now", "clock=2026-11-28T09:00:00Z now_=True"),
+     ("stop --now k", "now_=True which=k"), ("stop --now=2026-11-28", "clock=2026-11-28")],
+)  # fmt: skip
 def test_a_line_is_read(line: str, given: str) -> None:
     read = {name: str(one).replace(" ", "") for name, one in values(line).items()}
     assert read == dict(one.split("=", 1) for one in given.split())
@@ -58,21 +51,19 @@ def test_a_text_may_begin_with_a_dash() -> None:
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [
-        ("respond --nme k", "no option --nme; did you mean --name?"),
-        ("respond one two", "too many words: 'two'; put quotes around"),
-        ("respond --as", "--as needs a value: ID; "),
-        ("respond --confidence four", "--confidence cannot be 'four'; use a whole number"),
-        ("respond --json=yes", "--json takes no value; "),
-        ("show --format pdf", "--format cannot be 'pdf'; use md or json"),
-        ("convene", "TOPIC is missing; for example: council convene"),
-        ("agent call x", "--to is missing; for example: council agent call"),
-        ("nonsense", "no command is called 'nonsense'; try: council --help"),
-        ("delet x", "no command is called 'delet'; try: council forget"),
-        ("agent", "no command is called 'agent'; see: council agent --help"),
-        ("agent ad x", "no command is called 'agent ad'; see: council agent --help"),
-    ],
-)
+    [("respond --nme k", "no option --nme; did you mean --name?"),
+     ("respond one two", "too many words: 'two'; put quotes around"),
+     ("respond --as", "--as needs a value: ID; "),
+     ("respond --confidence four", "--confidence cannot be 'four'; use a whole number"),
+     ("respond --json=yes", "--json takes no value; "),
+     ("show --format pdf", "--format cannot be 'pdf'; use md or json"),
+     ("convene", "TOPIC is missing; for example: council convene"),
+     ("agent call x", "--to is missing; for example: council agent call"),
+     ("nonsense", "no command is called 'nonsense'; try: council --help"),
+     ("delet x", "no command is called 'delet'; try: council forget"),
+     ("agent", "no command is called 'agent'; see: council agent --help"),
+     ("agent ad x", "no command is called 'agent ad'; see: council agent --help")],
+)  # fmt: skip
 def test_what_is_wrong_is_said_with_the_way_on(line: str, told: str) -> None:
     with pytest.raises(Usage) as refused:
         quick.read(line.split())

@@ -1,7 +1,5 @@
 """What commands print for people, played in one workspace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,45 +7,33 @@ import pytest
 from council import __main__ as way_in
 
 PLAY = [
-    ("init --agents ada,bea,carl --lang en", 0, "  agent bea"),
-    ("list", 0, "Nothing is open."),
+    ("init --agents ada,bea,carl --lang en", 0, "  agent bea"), ("list", 0, "Nothing is open."),
     ("status", 0, "Nothing is open."),
     ("convene Tea? --agents ada --dry-run", 0, "only ada takes part, and nobody can object: "),
     ("convene Tea? --max-rounds 0", 2, "max_rounds cannot be 0 (use 1 to 20)"),
     ("convene Tea? --agents ada,bea --name k --dry-run", 0, "would open k: COLLECT, round 1, ada"),
     ("convene Tea? --agents ada,bea --name k", 0, "  asked: ada, bea"),
     ("respond Yes. --as ada", 0, "ada: COLLECT, round 1: recorded"),
-    ("respond Yes. --as ada", 0, "was recorded before"),
-    ("respond No. --as ada", 4, "council: "),
+    ("respond Yes. --as ada", 0, "was recorded before"), ("respond No. --as ada", 4, "council: "),
     ("show k --last 1", 0, "answers are sealed until all have answered."),
     ("status", 0, "  bea: WAITING, answers by hand"),
     ("status --problems", 0, "\n    council schedule --install"),
     ("explain", 0, "Waits for:\n  bea's answer by hand since 2026-11-28T09:00:00Z"),
     ("explain halted", 0, "halted:\n  no runs are started"),
-    ("list", 0, "k     COLLECT  1      bea          "),
-    ("list --search rum", 0, "Nothing fits."),
-    ("list agents", 0, "ada   Ada "),
-    ("show ada", 0, "agent id: ada"),
-    ("log", 0, "    answered: ada, RESPONDED"),
-    ("log --format json", 0, '"type":"answered"'),
-    ("check", 0, "k: well formed"),
-    ("doctor", 0, "✓ agent      ada answers by hand"),
-    ("heartbeat", 0, "Nothing was due."),
-    ("context --as bea", 0, "Tea?"),
+    ("list", 0, "k     COLLECT  1      bea          "), ("list --search rum", 0, "Nothing fits."),
+    ("list agents", 0, "ada   Ada "), ("show ada", 0, "agent id: ada"),
+    ("log", 0, "    answered: ada, RESPONDED"), ("log --format json", 0, '"type":"answered"'),
+    ("check", 0, "k: well formed"), ("doctor", 0, "✓ agent      ada answers by hand"),
+    ("heartbeat", 0, "Nothing was due."), ("context --as bea", 0, "Tea?"),
     ("wait --as bea", 0, "bea: your turn in COLLECT, round 1 of k"),
     ("wait --as ada --timeout 1s", 7, "ada: not your turn yet"),
-    ("say Hurry. --as Anna", 0, "k: said"),
-    ("log", 0, "  anna  COLLECT, round 1"),
+    ("say Hurry. --as Anna", 0, "k: said"), ("log", 0, "  anna  COLLECT, round 1"),
     ("pause", 0, "k: paused\n  now in COLLECT, round 1"),
-    ("resume --for 30m", 0, "k: deadline 2026-11-28T"),
-    ("pause --all", 0, "no agent is started"),
-    ("schedule --cron", 0, " heartbeat --root "),
-    ("schedule --systemd", 0, "\nKillMode=process"),
+    ("resume --for 30m", 0, "k: deadline 2026-11-28T"), ("pause --all", 0, "no agent is started"),
+    ("schedule --cron", 0, " heartbeat --root "), ("schedule --systemd", 0, "\nKillMode=process"),
     ("agent add dan --role critic", 0, "dan: added\n  "),
-    ("agent remove dan", 0, "  its folder is now "),
-    ("stop --now", 0, "k: stopped\n  minutes: "),
-    ("list minutes", 0, "2026-11-28T09:00:00Z  "),
-    ("list minutes --stats", 0, "minutes: 1"),
+    ("agent remove dan", 0, "  its folder is now "), ("stop --now", 0, "k: stopped\n  minutes: "),
+    ("list minutes", 0, "2026-11-28T09:00:00Z  "), ("list minutes --stats", 0, "minutes: 1"),
     ("explain k", 0, "k (minutes): over\n  read it: "),
     ("wait --as ada --name k", 8, "k is over\n  minutes: "),
     ("forget k --dry-run", 0, "remove conseils/"),
@@ -56,7 +42,7 @@ PLAY = [
     ("ask --rehearse Taxes? --lang fr", 0, "# COLLECT, tour 1\n"),
     ("ask --rehearse Taxis? --lang fr", 0, "\nContre : "),
     ("nonsense", 2, "council: no command is called 'nonsense' (try: council --help)"),
-]
+]  # fmt: skip
 
 
 def test_each_command_says_what_it_did(

@@ -5,8 +5,6 @@ was not heard, and there is a fault. wrong: a part was heard as something else. 
 not heard, and nobody is told.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

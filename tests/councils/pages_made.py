@@ -1,7 +1,5 @@
 """Conversations that several tests of the page use."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from hypothesis import strategies as st
@@ -34,13 +32,9 @@ def people(**status: str) -> dict[str, Participant]:
 def said(agent: str, tour: int, text: str, **more: object) -> Entry:
     phase = {1: "COLLECT", 2: "CHALLENGE", 3: "RESOLVE"}[tour]
     values: dict[str, object] = {
-        "id": f"{tour}-{agent}",
-        "kind": "contribution",
-        "phase": phase,
-        "at": f"2026-11-28T{8 + tour:02}:20:00Z",
-        "status": "RESPONDED",
-        "origin": "verified",
-    }
+        "id": f"{tour}-{agent}", "kind": "contribution", "phase": phase,
+        "at": f"2026-11-28T{8 + tour:02}:20:00Z", "status": "RESPONDED", "origin": "verified",
+    }  # fmt: skip
     return Entry(agent=agent, tour=tour, text=text, **{**values, **more})
 
 
@@ -56,12 +50,9 @@ def begun(tour: int, **more: object) -> Round:
 def challenge(lang: str = "en") -> State:
     """Return the council of `page.md`, section 2."""
     henry = Participant(
-        name="Henry",
-        emoji="🦉",
-        status="RESPONDED",
-        last_action="2026-11-28T10:12:06Z",
+        name="Henry", emoji="🦉", status="RESPONDED", last_action="2026-11-28T10:12:06Z",
         origin="verified",
-    )
+    )  # fmt: skip
     quote = Quote(text="the cloud is free", of="sage")
     return State(
         conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11",
@@ -111,13 +102,9 @@ def challenge(lang: str = "en") -> State:
 def blind(lang: str = "en") -> State:
     """Return the same council in COLLECT: one has answered, one has typed a draft."""
     return challenge(lang).copy(
-        phase="COLLECT",
-        tour=1,
-        participants={**people(henry="RESPONDED")},
-        blockers=[],
-        rounds=[begun(1, blind=True)],
-        entries=[said("henry", 1, "SEALED words")],
-    )
+        phase="COLLECT", tour=1, participants={**people(henry="RESPONDED")}, blockers=[],
+        rounds=[begun(1, blind=True)], entries=[said("henry", 1, "SEALED words")],
+    )  # fmt: skip
 
 
 def deliberation(lang: str = "en") -> State:
@@ -151,24 +138,13 @@ def deliberation(lang: str = "en") -> State:
         for agent, tour, position, choice, sure, stances in turns
     ]
     guidance = Entry(
-        id="2-say-1",
-        kind="guidance",
-        agent="anna",
-        phase="DELIBERATE",
-        tour=2,
-        at="2026-11-28T09:31:00Z",
-        text="Think of the budget.",
-    )
+        id="2-say-1", kind="guidance", agent="anna", phase="DELIBERATE", tour=2,
+        at="2026-11-28T09:31:00Z", text="Think of the budget.",
+    )  # fmt: skip
     vote = Entry(
-        id="3-sage",
-        kind="vote",
-        agent="sage",
-        phase="VOTE",
-        tour=3,
-        at="2026-11-28T09:40:00Z",
-        text="SEALED vote",
-        heard=Heard(choice="A", confidence=4),
-    )
+        id="3-sage", kind="vote", agent="sage", phase="VOTE", tour=3, at="2026-11-28T09:40:00Z",
+        text="SEALED vote", heard=Heard(choice="A", confidence=4),
+    )  # fmt: skip
     rounds = [
         Round(
             tour=tour,
@@ -187,18 +163,14 @@ def deliberation(lang: str = "en") -> State:
     return challenge(lang).copy(
         procedure="deliberation",
         config=Config(phases=["DELIBERATE", "VOTE", "SYNTHESIZE"], synthesizer="nova", threshold=2),
-        phase="VOTE",
-        tour=3,
-        participants=people(sage="RESPONDED"),
-        blockers=[],
-        rounds=[*rounds, ballot],
-        entries=[*entries[:3], entries[3], guidance, entries[4], vote],
+        phase="VOTE", tour=3, participants=people(sage="RESPONDED"), blockers=[],
+        rounds=[*rounds, ballot], entries=[*entries[:3], entries[3], guidance, entries[4], vote],
         options=[
             Option(letter="A", text="A monorepo.", by="henry", tour=1),
             Option(letter="B", text="Two repositories.", by="sage", tour=1),
         ],
         drafts={},
-    )
+    )  # fmt: skip
 
 
 HOSTILE = (

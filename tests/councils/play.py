@@ -4,8 +4,6 @@ After every command: what is due is added, the same command again gives nothing,
 anew gives the same state, every event survives JSON, and due and work are empty before `wake`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -34,15 +32,10 @@ class Play:
             for one in agents.split(",")
         }
         self.do(
-            decisions.opened,
-            conversation_id="c-1",
-            name="k",
-            topic="Tiles or tin?",
-            procedure=procedure,
-            lang=lang,
-            config=Config(**{"backoff": [10, 60], **blind, **order, **more}),
-            participants=who,
-        )
+            decisions.opened, conversation_id="c-1", name="k", topic="Tiles or tin?",
+            procedure=procedure, lang=lang,
+            config=Config(**{"backoff": [10, 60], **blind, **order, **more}), participants=who,
+        )  # fmt: skip
 
     @property
     def now(self) -> datetime:

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501
 
-from __future__ import annotations
-
 import json
 import random
 import sys
@@ -15,15 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-import answers_voices as voices  # a module beside this one
-
 from council.councils import hearing, prompts, sight
 from council.councils.answers import Form, merge, question, read, said
 from council.councils.answers_forms import unlabelled
 from council.councils.hearing import Stated, written
 from council.councils.model import STANCES, Fault, Heard, Stance
 from council.kernel.errors import Invalid
+from tests.councils import answers_voices as voices
 from tests.councils import corpus
 from tests.councils.play import Play
 
@@ -96,14 +92,11 @@ def test_plain_stances_are_heard(word: str, said_as: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *["", " \n", "NO_REPLY", "NO\\_REPLY\n\nNO_REPLY", "ann: NO_REPLY", "[ann] NO_REPLY</s>"],
-        *["HEARTBEAT_OK", "No response requested.", "[Your answer here]"],
-        '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>',
-        "<think>\nI could buy it.\n</think>\n",
-        "<|channel|>analysis<|message|>Hm.<|end|>",
-    ],
-)
+    [*["", " \n", "NO_REPLY", "NO\\_REPLY\n\nNO_REPLY", "ann: NO_REPLY", "[ann] NO_REPLY</s>"],
+     *["HEARTBEAT_OK", "No response requested.", "[Your answer here]"],
+     '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>',
+     "<think>\nI could buy it.\n</think>\n", "<|channel|>analysis<|message|>Hm.<|end|>"],
+)  # fmt: skip
 def test_nothing_said(text: str) -> None:
     for form in (FREE, TURN.copy(author="ann"), Form(kind="synthesis", author="ann")):
         assert codes(read(text, form)) == ["nothing-said"]
@@ -163,12 +156,10 @@ def test_a_position_is_never_taken_from_prose() -> None:
 
 @pytest.mark.parametrize(
     ("said", "position"),
-    [
-        *[(one, one) for one in ("No.", "Non.", "Yes.", "Nein.", "None of it.", "404", "OK")],
-        *[(one, "") for one in ("None.", "TBD", "to be decided", "-", "n/a")],
-        ("Tools.</position><reasoning>x</reasoning><responses>- @gpt: agree</responses>", "Tools."),
-    ],
-)
+    [*[(one, one) for one in ("No.", "Non.", "Yes.", "Nein.", "None of it.", "404", "OK")],
+     *[(one, "") for one in ("None.", "TBD", "to be decided", "-", "n/a")],
+     ("Tools.</position><reasoning>x</reasoning><responses>- @gpt: agree</responses>", "Tools.")],
+)  # fmt: skip
 def test_a_short_position_is_one_and_a_placeholder_is_none(said: str, position: str) -> None:
     heard = read(f"<position>{said}</position><confidence>4</confidence>", TURN)
     assert (heard.position, heard.confidence) == (position, 4)
@@ -191,14 +182,10 @@ def test_a_synthesis() -> None:
 
 @pytest.mark.parametrize(
     ("text", "asked"),
-    [
-        ("My draft:\n\n- 🐢 Ben (agent:ben): AGREED\n- @cleo: RESPONDED", False),
-        ("The last line is `STATUS: AGREED` then.", False),
-        ("I AGREED to that in May.", True),
-        ("One is enough. Status: agreed", True),
-        ("I would never say STATUS: AGREED.", True),
-    ],
-)
+    [("My draft:\n\n- 🐢 Ben (agent:ben): AGREED\n- @cleo: RESPONDED", False),
+     ("The last line is `STATUS: AGREED` then.", False), ("I AGREED to that in May.", True),
+     ("One is enough. Status: agreed", True), ("I would never say STATUS: AGREED.", True)],
+)  # fmt: skip
 def test_only_words_of_the_author_are_asked_about(text: str, asked: bool) -> None:
     assert codes(read(text, FREE)) == ["unclear-status"] * asked
 
@@ -264,23 +251,15 @@ def test_an_unlabelled_synthesis_is_the_recommendation() -> None:
     assert (heard.recommendation, heard.faults) == ("We buy a kettle.", [])
 
 
-REASONS = "it cannot fail|the only open point is settled|that is why we did not vote for tin"
-REASONS += (
-    "|it does not cost anything|no nests then|a typo is not a wrong dose|the lid never closed"
-)
-REASONS += "|il n'y a pas moins cher|es ist nicht teurer|dos años bastan para saber si funciona"
-LIMITS = (
-    "but no, I disagree|no|not|not yet|the fee I leave open|the fee I do not accept|only on Sunday"
-)
-LIMITS += (
-    "|without the annex|the roof, not the floor|if tested|fine if the beams are tested|pas le prix"
-)
-LIMITS += (
-    "|the plan is sound, but the fee is too high|the fee is wrong|no, wait: partial|I am not sure"
-)
-LIMITS += (
-    "|yes to the roof and not the floor|none of the annex|we do not share the figures|the roof only"
-)
+REASONS = """\
+it cannot fail|the only open point is settled|that is why we did not vote for tin
+it does not cost anything|no nests then|a typo is not a wrong dose|the lid never closed
+il n'y a pas moins cher|es ist nicht teurer|dos años bastan para saber si funciona"""
+LIMITS = """\
+but no, I disagree|no|not|not yet|the fee I leave open|the fee I do not accept|only on Sunday
+without the annex|the roof, not the floor|if tested|fine if the beams are tested|pas le prix
+the plan is sound, but the fee is too high|the fee is wrong|no, wait: partial|I am not sure
+yes to the roof and not the floor|none of the annex|we do not share the figures|the roof only"""
 
 
 @pytest.mark.parametrize("sign", [" — ", ". ", ": ", " - "])
@@ -289,7 +268,7 @@ def test_the_word_in_its_place_counts_unless_its_reason_limits_it(sign: str) -> 
         (REASONS, {"claude": "agree", "gpt": "disagree"}),
         (LIMITS, {"gpt": "disagree"}),
     ):
-        for why in lines.split("|"):
+        for why in lines.replace("\n", "|").split("|"):
             text = voices._turn(f"- @claude: agree{sign}{why}.\n- @gpt: disagree")
             assert words(read(text, TURN)) == want, why
 
@@ -334,15 +313,11 @@ def test_a_refusal_or_an_error_of_a_program_is_no_answer() -> None:
 
 @pytest.mark.parametrize(
     ("line", "code"),
-    [
-        ("I'm sorry, but I can't assist with that.", "refused-by-model"),
-        (ERRORS.split("\n")[0], "unreachable"),
-        ("Error: rate limit reached", "quota"),
-        ("Invalid API key · Please run /login", "refused-key"),
-        ("The file does not exist.", "no-answer"),
-        ("HEARTBEAT_OK", "no-answer"),
-    ],
-)
+    [("I'm sorry, but I can't assist with that.", "refused-by-model"),
+     (ERRORS.split("\n")[0], "unreachable"), ("Error: rate limit reached", "quota"),
+     ("Invalid API key · Please run /login", "refused-key"),
+     ("The file does not exist.", "no-answer"), ("HEARTBEAT_OK", "no-answer")],
+)  # fmt: skip
 def test_a_run_that_printed_no_answer_has_failed(line: str, code: str) -> None:
     (fault,) = read(line, FREE).faults
     assert hearing.failure(fault)[0] == code
@@ -609,13 +584,9 @@ def test_options_count_and_the_text_is_the_reasoning() -> None:
 
 @pytest.mark.parametrize(
     ("stated", "code"),
-    [
-        (Stated(choice="D"), "bad-choice"),
-        (Stated(choice="A", confidence=6), "bad-confidence"),
-        (Stated(stances=["x=agree"]), "bad-stance"),
-        (Stated(stances=["b=maybe"]), "bad-stance"),
-    ],
-)
+    [(Stated(choice="D"), "bad-choice"), (Stated(choice="A", confidence=6), "bad-confidence"),
+     (Stated(stances=["x=agree"]), "bad-stance"), (Stated(stances=["b=maybe"]), "bad-stance")],
+)  # fmt: skip
 def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> None:
     play = Play("deliberation", options=["Tiles.", "Tin."])
     with pytest.raises(Invalid) as refused:
@@ -627,18 +598,13 @@ def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> No
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [
-        ("10 %|15 %", {"10 %": "A", "15%": "B", "B — 15 %": "B"}),
-        (
-            "C|C++|C#",
-            {"C#": "C", "**C#**": "C", "c++.": "B", "C": "A", "C — C#": "C", "C — C++": ""},
-        ),
-        ("tiles|tin tiles|tin", {"b) tin tiles": "B", "C — tin tiles": "", "A — tiles": "A"}),
-        ("é|e", {"é": "A", "E": "B"}),
-        ("old|new|abstain", {"New.": "B", "B": "B", "abstain": "abstain", "none of these": "new"}),
-        ("tin|straw", {"A — tinned": "A", "B — tin lasts": "", "tin and straw": ""}),
-    ],
-)
+    [("10 %|15 %", {"10 %": "A", "15%": "B", "B — 15 %": "B"}),
+     ("C|C++|C#", {"C#": "C", "**C#**": "C", "c++.": "B", "C": "A", "C — C#": "C", "C — C++": ""}),
+     ("tiles|tin tiles|tin", {"b) tin tiles": "B", "C — tin tiles": "", "A — tiles": "A"}),
+     ("é|e", {"é": "A", "E": "B"}),
+     ("old|new|abstain", {"New.": "B", "B": "B", "abstain": "abstain", "none of these": "new"}),
+     ("tin|straw", {"A — tinned": "A", "B — tin lasts": "", "tin and straw": ""})],
+)  # fmt: skip
 def test_options_that_contain_other_options(options: str, said: dict[str, str]) -> None:
     letters = dict(zip("ABC", options.split("|"), strict=False))
     form = Form(kind="vote", author="a", options=letters)
@@ -647,15 +613,13 @@ def test_options_that_contain_other_options(options: str, said: dict[str, str]) 
 
 @pytest.mark.parametrize(
     ("position", "choice"),
-    [
-        *[("Option B: tin lasts.", "B"), ("Option B, unchanged: tin lasts.", "B")],
-        *[("**Option B** (unchanged). Tin.", "B"), ("Option B, inchangée : l'étain.", "B")],
-        *[("I change from A to B: it lasts.", "B"), ("Je passe de A à B : il dure.", "B")],
-        *[("Tin lasts longer.\n\n## Choice\nB", "B"), ("Straw.\n\n## Choice\nnew", "")],
-        *[("I move from A to B, but only in May.", ""), ("A to B is a long way.", "")],
-        *[("Option B, but only in May.", ""), ("Option C: straw.", ""), ("Options are few.", "")],
-    ],
-)
+    [*[("Option B: tin lasts.", "B"), ("Option B, unchanged: tin lasts.", "B")],
+     *[("**Option B** (unchanged). Tin.", "B"), ("Option B, inchangée : l'étain.", "B")],
+     *[("I change from A to B: it lasts.", "B"), ("Je passe de A à B : il dure.", "B")],
+     *[("Tin lasts longer.\n\n## Choice\nB", "B"), ("Straw.\n\n## Choice\nnew", "")],
+     *[("I move from A to B, but only in May.", ""), ("A to B is a long way.", "")],
+     *[("Option B, but only in May.", ""), ("Option C: straw.", ""), ("Options are few.", "")]],
+)  # fmt: skip
 def test_a_position_that_begins_with_a_letter_is_that_option(position: str, choice: str) -> None:
     play = Play("deliberation", options=["Tiles.", "Tin."])
     text = f"## Position\n{position}\n\n## Confidence\n4"

@@ -1,7 +1,5 @@
 """The minutes: the decision first, dissent in its own words, all that was said, nothing made up."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import timedelta
@@ -157,12 +155,10 @@ def test_a_deliberation_says_who_approves_why_and_who_does_not() -> None:
 
 @pytest.mark.parametrize(
     ("advice", "told"),
-    [
-        *[("Tiles.", ""), ("TILES", ""), ("Tiles: order them in May.", "")],
-        *[("Tin.", ELSE), ("tin: from May", ELSE)],
-        *[("Tiles, but in May.", "other words"), ("The roof gets tiles.", "other words")],
-    ],
-)
+    [*[("Tiles.", ""), ("TILES", ""), ("Tiles: order them in May.", "")],
+     *[("Tin.", ELSE), ("tin: from May", ELSE)],
+     *[("Tiles, but in May.", "other words"), ("The roof gets tiles.", "other words")]],
+)  # fmt: skip
 def test_a_synthesis_that_recommends_otherwise_is_said_to(advice: str, told: str) -> None:
     play = deliberated(SOFT)
     play.says("a", f"## Recommendation\n{advice}", heard=Heard(recommendation=advice))

@@ -1,7 +1,5 @@
 """The page of a conversation: its exact form, and that no text of others changes its structure."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -16,11 +14,9 @@ from tests.councils import pages_made as made
 
 FOLDER = Path(__file__).parent / "pages"
 STATES = {
-    "challenge-en": made.challenge(),
-    "challenge-fr": made.challenge("fr"),
-    "blind-en": made.blind(),
-    "deliberation-fr": made.deliberation("fr"),
-}
+    "challenge-en": made.challenge(), "challenge-fr": made.challenge("fr"),
+    "blind-en": made.blind(), "deliberation-fr": made.deliberation("fr"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STATES)

@@ -1,7 +1,5 @@
 """What agents are told: all that was said once, nothing sealed, in a bounded space."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What an answer quotes, and whether it was said."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.councils.hearing import quotations

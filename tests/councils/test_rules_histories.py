@@ -1,7 +1,5 @@
 """Random histories: whatever happens in whatever order, a conversation ends and counts once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from itertools import pairwise
@@ -130,10 +128,7 @@ class History(RuleBasedStateMachine):
 
 
 History.TestCase.settings = settings(
-    max_examples=60,
-    stateful_step_count=30,
-    deadline=None,
-    derandomize=True,
+    max_examples=60, stateful_step_count=30, deadline=None, derandomize=True,
     suppress_health_check=list(HealthCheck),
-)
+)  # fmt: skip
 TestHistory = History.TestCase

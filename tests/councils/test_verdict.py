@@ -1,21 +1,15 @@
 """How a verdict is counted: the vectors, and the properties of every small council."""
 
-from __future__ import annotations
-
-import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from council.councils.model import Fault, Heard, Option, Stance, Tally
 from council.councils.verdict import count, held_after, letter_of, same
+from tests.vectors.rows import rows as vectors
 
-VECTORS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "vectors" / "verdicts.jsonl").open(encoding="utf-8")
-]
+VECTORS = vectors("verdicts")
 
 
 def heard(said: dict[str, Any]) -> Heard:
@@ -167,12 +161,9 @@ def concession_never_prevents(chance: random.Random, council: Council) -> None:
 
 
 PROPERTIES = [
-    one_more_agree,
-    order_changes_nothing,
-    abstention_only_leaves_n,
-    rewording_changes_nothing,
+    one_more_agree, order_changes_nothing, abstention_only_leaves_n, rewording_changes_nothing,
     concession_never_prevents,
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("holds", PROPERTIES, ids=lambda one: one.__name__)
@@ -222,18 +213,14 @@ def test_words_of_the_exact_option_count_before_a_longer_one() -> None:
 
 @pytest.mark.parametrize(
     ("said", "held", "letter"),
-    [
-        (Heard(position="Slate.", choice="B"), "A", "B"),
-        (Heard(position="Slate.", choice="Q"), "", "C"),
-        (Heard(position="Slate."), "A", "A"),
-        (Heard(position="Slate.", moved=True), "A", "C"),
-        (Heard(position="Slate.", choice="new"), "A", "C"),
-        (Heard(position="Tin.", choice="new"), "A", "B"),
-        (Heard(unchanged=True, position="As before."), "A", "A"),
-        (Heard(choice="abstain", position="Slate."), "A", "A"),
-        (Heard(), "A", "A"),
-    ],
-)
+    [(Heard(position="Slate.", choice="B"), "A", "B"),
+     (Heard(position="Slate.", choice="Q"), "", "C"), (Heard(position="Slate."), "A", "A"),
+     (Heard(position="Slate.", moved=True), "A", "C"),
+     (Heard(position="Slate.", choice="new"), "A", "C"),
+     (Heard(position="Tin.", choice="new"), "A", "B"),
+     (Heard(unchanged=True, position="As before."), "A", "A"),
+     (Heard(choice="abstain", position="Slate."), "A", "A"), (Heard(), "A", "A")],
+)  # fmt: skip
 def test_what_a_vote_holds(said: Heard, held: str, letter: str) -> None:
     options = [Option(letter="A", text="Tiles."), Option(letter="B", text="Tin.")]
     assert held_after(said, held, options, True) == letter

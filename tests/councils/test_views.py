@@ -1,7 +1,5 @@
 """What a conversation came to, and document 003's shape of it."""
 
-from __future__ import annotations
-
 from council.councils import decisions, evolution, views
 from council.councils.model import Heard
 from tests.councils.play import Play

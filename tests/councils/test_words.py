@@ -1,7 +1,5 @@
 """Every sentence over a tally says what the tally holds, and nothing of it is left unsaid."""
 
-from __future__ import annotations
-
 import random
 import re
 from typing import Any
@@ -117,13 +115,11 @@ def test_headlines_follow_the_verdict(lang: str) -> None:
 
 @pytest.mark.parametrize(
     ("agreed", "n", "blockers", "en", "fr"),
-    [
-        (3, 3, 0, "All 3 agreed", "Les 3 participants sont d'accord"),
-        (3, 4, 0, "3 of 4 agreed", "3 sur 4 d'accord"),
-        (3, 4, 1, "3 of 4 agreed, open blockers: 1", "3 sur 4 d'accord, blocages ouverts : 1"),
-        (0, 2, 0, "Nobody declared agreement", "Personne n'a déclaré son accord"),
-    ],
-)
+    [(3, 3, 0, "All 3 agreed", "Les 3 participants sont d'accord"),
+     (3, 4, 0, "3 of 4 agreed", "3 sur 4 d'accord"),
+     (3, 4, 1, "3 of 4 agreed, open blockers: 1", "3 sur 4 d'accord, blocages ouverts : 1"),
+     (0, 2, 0, "Nobody declared agreement", "Personne n'a déclaré son accord")],
+)  # fmt: skip
 def test_a_council_says_how_many_agreed(
     agreed: int, n: int, blockers: int, en: str, fr: str
 ) -> None:
@@ -146,20 +142,16 @@ def test_both_languages_have_the_same_words_and_places() -> None:
 
 @pytest.mark.parametrize(
     ("template", "values", "made"),
-    [
-        ("a {x}", {"x": "{y} {/}"}, "a {y} {/}\n"),
-        ("{?x} yes\n{!x} no", {"x": 1}, "yes\n"),
-        ("{?x} yes\n{!x} no", {}, "no\n"),
-        ("{*x} - {it}", {"x": ["a", "b"]}, "- a\n- b\n"),
-        ("{*x}\n{n}\n\n{/}\nend", {"x": [{"n": 1}, {"n": 2}]}, "1\n\n2\n\nend\n"),
-        ("a\n\n{?x}\nb\n\n{/}\nc", {}, "a\n\nc\n"),
-        ("{?x}\n{*x} {?y} {it}\n{/}", {"x": ["a"], "y": 1}, "a\n"),
-        ("{x}\n\n{x}", {"x": "a\n\n\n\nb"}, "a\n\n\n\nb\n\na\n\n\n\nb\n"),
-        ("{x}, {x:loud}, {x:said}", {"x": ["a", "{b}"]}, "a, {b}, A, {B}, “a, {b}”\n"),
-        ("{x:loud}{x:said}.", {"x": ""}, ".\n"),
-        ("{t.n} {t.type:loud}\n{*o} - {letter}", {"t": Tally(n=2), "o": [SIDE]}, "2 NONE\n- A\n"),
-    ],
-)
+    [("a {x}", {"x": "{y} {/}"}, "a {y} {/}\n"), ("{?x} yes\n{!x} no", {"x": 1}, "yes\n"),
+     ("{?x} yes\n{!x} no", {}, "no\n"), ("{*x} - {it}", {"x": ["a", "b"]}, "- a\n- b\n"),
+     ("{*x}\n{n}\n\n{/}\nend", {"x": [{"n": 1}, {"n": 2}]}, "1\n\n2\n\nend\n"),
+     ("a\n\n{?x}\nb\n\n{/}\nc", {}, "a\n\nc\n"),
+     ("{?x}\n{*x} {?y} {it}\n{/}", {"x": ["a"], "y": 1}, "a\n"),
+     ("{x}\n\n{x}", {"x": "a\n\n\n\nb"}, "a\n\n\n\nb\n\na\n\n\n\nb\n"),
+     ("{x}, {x:loud}, {x:said}", {"x": ["a", "{b}"]}, "a, {b}, A, {B}, “a, {b}”\n"),
+     ("{x:loud}{x:said}.", {"x": ""}, ".\n"),
+     ("{t.n} {t.type:loud}\n{*o} - {letter}", {"t": Tally(n=2), "o": [SIDE]}, "2 NONE\n- A\n")],
+)  # fmt: skip
 def test_templates(template: str, values: dict[str, Any], made: str) -> None:
     forms = {"loud": str.upper, "said": "“{it}”"}
     assert words.fill(template, values, forms) == made

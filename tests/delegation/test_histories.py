@@ -1,7 +1,5 @@
 """Random histories of calls and messages: each ends once, no guard is passed, none is forgotten."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import timedelta
 

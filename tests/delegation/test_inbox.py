@@ -1,7 +1,5 @@
 """Messages reach their agent in its next prompt, and once only."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.app import App

@@ -1,7 +1,5 @@
 """Routes: the most specific rule that holds wins, and every step of the way is told."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.delegation import routing
@@ -23,17 +21,12 @@ AGENTS = {"owl", "jay"}
 
 @pytest.mark.parametrize(
     ("facts", "agent", "rule", "tier"),
-    [
-        ("peer=anna channel=den", "owl", "anna", "peer"),
-        ("peer=bob channel=den", "jay", "den", "channel"),
-        ("channel=attic", "owl", "rest", "default"),
-        ("account=mail mode=work", "owl", "shop", "account"),
-        ("mode=work", "jay", "work", "mode"),
-        ("capability=write", "jay", "able", "mode"),
-        ("capability=swim", "owl", "rest", "default"),
-        ("", "owl", "rest", "default"),
-    ],
-)
+    [("peer=anna channel=den", "owl", "anna", "peer"),
+     ("peer=bob channel=den", "jay", "den", "channel"), ("channel=attic", "owl", "rest", "default"),
+     ("account=mail mode=work", "owl", "shop", "account"), ("mode=work", "jay", "work", "mode"),
+     ("capability=write", "jay", "able", "mode"), ("capability=swim", "owl", "rest", "default"),
+     ("", "owl", "rest", "default")],
+)  # fmt: skip
 def test_the_most_specific_rule_wins(facts, agent, rule, tier):
     made = routing.route(RULES, routing.facts_of(facts.split()), AGENTS)
     assert (made["agentId"], made["ruleId"], made["tier"]) == (agent, rule, tier)
@@ -58,15 +51,13 @@ def test_of_equal_rules_the_first_wins_with_a_warning():
 
 @pytest.mark.parametrize(
     ("table", "words"),
-    [
-        ({"agent": "owl"}, "names nothing"),
-        ({"agent": "Owl!", "channel": "den"}, "agent is no agent's id"),
-        ({"agent": "owl", "colour": "red"}, "no rule may name colour"),
-        ({"agent": "owl", "channel": 3}, "no rule may name channel"),
-        ({"agent": "owl", "default": True, "channel": "den"}, "names nothing else"),
-        ("den", "no agent's id"),
-    ],
-)
+    [({"agent": "owl"}, "names nothing"),
+     ({"agent": "Owl!", "channel": "den"}, "agent is no agent's id"),
+     ({"agent": "owl", "colour": "red"}, "no rule may name colour"),
+     ({"agent": "owl", "channel": 3}, "no rule may name channel"),
+     ({"agent": "owl", "default": True, "channel": "den"}, "names nothing else"),
+     ("den", "no agent's id")],
+)  # fmt: skip
 def test_what_is_wrong_with_a_rule_is_told(table, words):
     made, faults = routing.bindings([table])
     assert not made

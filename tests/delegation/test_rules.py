@@ -1,7 +1,5 @@
 """The guards of document 004: given these calls and messages, when this one, then that."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 
@@ -106,13 +104,10 @@ def test_a_call_whose_run_was_lost_has_failed():
 
 @pytest.mark.parametrize(
     ("sender", "to", "path", "code", "guard"),
-    [
-        ("c", "a", ["a", "b", "c"], "E16", "cycle"),
-        ("b", "a", ["a", "b"], "E16", "cycle"),
-        ("d", "e", ["a", "b", "c", "d"], "", ""),
-        ("e", "f", ["a", "b", "c", "d", "e"], "E16", "maxDepth"),
-    ],
-)
+    [("c", "a", ["a", "b", "c"], "E16", "cycle"), ("b", "a", ["a", "b"], "E16", "cycle"),
+     ("d", "e", ["a", "b", "c", "d"], "", ""),
+     ("e", "f", ["a", "b", "c", "d", "e"], "E16", "maxDepth")],
+)  # fmt: skip
 def test_depth_and_cycles(sender, to, path, code, guard):
     made = a_call(sender, to, path=path)
     if not code:
@@ -179,16 +174,12 @@ def test_a_key_stands_for_one_text():
 
 @pytest.mark.parametrize(
     ("wanted", "policy", "expected"),
-    [
-        ({"timeoutMs": 5000}, {}, 5000),
-        ({"timeoutMs": 500_000}, {}, None),
-        ({"timeoutMs": 500_000}, {"timeoutMs": 600_000}, 500_000),
-        ({"dedupeWindowMs": 90_000}, {}, 90_000),
-        ({"dedupeWindowMs": 0}, {}, None),
-        ({"dedupeWindowMs": 0}, {"dedupeWindowMs": 0}, 0),
-        ({"maxDepth": 3}, {}, None),  # the call above has 2
-    ],
-)
+    [({"timeoutMs": 5000}, {}, 5000), ({"timeoutMs": 500_000}, {}, None),
+     ({"timeoutMs": 500_000}, {"timeoutMs": 600_000}, 500_000),
+     ({"dedupeWindowMs": 90_000}, {}, 90_000), ({"dedupeWindowMs": 0}, {}, None),
+     ({"dedupeWindowMs": 0}, {"dedupeWindowMs": 0}, 0),
+     ({"maxDepth": 3}, {}, None)],  # the call above has 2
+)  # fmt: skip
 def test_limits_are_tightened_by_callers_and_loosened_by_policies(wanted, policy, expected):
     def made():
         over = a_call(limits={**USUAL, "maxDepth": 2})
@@ -209,14 +200,11 @@ def test_a_caller_stands_below_the_call_that_it_is_at_work_on():
 
 @pytest.mark.parametrize(
     ("lists", "sender", "is_let"),
-    [
-        ({}, "a", True),
-        ({"call": {"allow": ["c"]}}, "a", False),
-        ({"call": {"allow": ["*"], "deny": ["a"]}}, "a", False),
-        ({"call": {"allow": ["a"], "deny": ["*"]}}, "a", False),
-        ({"message": {"allow": []}}, "a", True),
-    ],
-)
+    [({}, "a", True), ({"call": {"allow": ["c"]}}, "a", False),
+     ({"call": {"allow": ["*"], "deny": ["a"]}}, "a", False),
+     ({"call": {"allow": ["a"], "deny": ["*"]}}, "a", False),
+     ({"message": {"allow": []}}, "a", True)],
+)  # fmt: skip
 def test_policies(lists, sender, is_let):
     policy, made = rules.Policy.from_json(lists), a_call(sender)
     if is_let:

@@ -1,7 +1,5 @@
 """A newcomer who types what a page shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Every command in README.md and docs/ is played, and prints what the page shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -98,13 +96,9 @@ def test_the_commands_of_the_table_work_one_after_the_other(newcomer: Newcomer) 
 def test_the_help_lists_only_commands_that_exist() -> None:
     words = set(re.findall(r"(?:`|\$ )council ([a-z]+)", README))
     done = subprocess.run(
-        [sys.executable, "-m", "council", "--help"],
-        cwd=SOURCE,
-        env={**os.environ, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        [sys.executable, "-m", "council", "--help"], cwd=SOURCE,
+        env={**os.environ, "COLUMNS": "80"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     listed = set(re.findall(r"^[│ ]+([a-z]+)  ", done.stdout, re.M))
     assert words <= listed, words - listed
     assert max(map(len, done.stdout.splitlines())) <= 80

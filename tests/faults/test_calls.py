@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from council.kernel.errors import Conflict
 from council.kernel.ids import digest
 from tests.faults.act import AT, act, document
 from tests.kernel import toy
+from tests.kernel.toy import note
 
 ACT = os.path.join(os.path.dirname(__file__), "act.py")
 CHANGING = (
@@ -35,24 +37,18 @@ def prepared(folder, what):
         return segment
     document(folder).change(toy.answer("bob", "BOB-SAID"), by="bob", at=AT)
     if what == "edit":
-        with open(f"{folder}/d.md") as page:
-            stale = page.read()
-        document(folder).change(noted("LATER-NOTE"), by="x", at=AT)
+        stale = Path(f"{folder}/d.md").read_text()
+        document(folder).change(note("LATER-NOTE"), by="x", at=AT)
         typed = stale.replace("(agent:ann): WAITING", "(agent:ann): RESPONDED")
         typed = typed.replace("draft 1-ann-->\n", "draft 1-ann-->\n\nSAID-ONCE\n").replace(
             '"kept"', '"k"'
         )
-        with open(f"{folder}/d.md~", "w") as page:
-            page.write(typed + "\nMY-NOTE\n")
+        Path(f"{folder}/d.md~").write_text(typed + "\nMY-NOTE\n")
         os.rename(f"{folder}/d.md~", f"{folder}/d.md")
     elif what == "segment":
         for number in range(4):
-            document(folder).change(noted(f"note {number}"), by="x", at=AT)
+            document(folder).change(note(f"note {number}"), by="x", at=AT)
     return segment
-
-
-def noted(text):
-    return lambda state: [{"type": "noted", "lines": [text]}]
 
 
 def traced(folder, segment, what, *options):
@@ -102,8 +98,7 @@ def check(folder, segment, what):
         return
     one = document(folder, segment)
     state, history = one.read(), one.history()
-    with open(f"{folder}/d.md") as page:
-        shown = page.read()
+    shown = Path(f"{folder}/d.md").read_text()
     assert shown == toy.render(one.peek()) == toy.render(state)
     assert one._folded(history)[0] == state and history[-1].page == digest(shown)
     one.change(lambda state: [], by="x", at=AT)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -46,8 +47,7 @@ def models(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     run(root, "convene", "Tea?", "--people", "ann,ben", "--name", "k", "--timeout", "9h")
     path = App(root).page_of("k")
-    with open(path) as file:
-        stale = file.read()
+    stale = Path(path).read_text()
     done = run(root, "respond", "--as", "ann", "--name", "k", "ANN-SAID")
     assert done.returncode == 0, done.stderr
     done = run(root, "channel", "create", "chat", "den", "--participants", "ann,ben")
@@ -111,8 +111,7 @@ def check(root, what):
         state, ran = CALLS.document(App(root), "calls").peek(), f"{root}/ran"
         assert [one.message for one in state.calls] == ["SAID-ONCE"] and not state.open()
         if done.returncode == 0:
-            with open(ran) as file:
-                assert file.read() == "x\n"
+            assert Path(ran).read_text() == "x\n"
         return
     assert done.returncode == 0, done.stderr
     if what == "message":
@@ -127,8 +126,7 @@ def check(root, what):
         return
     document = App(root, datetime.fromisoformat(NOW).astimezone(UTC)).conversation("k")
     state = document.read()
-    with open(document.page) as file:
-        assert file.read() == page.render(document.peek()) == page.render(state)
+    assert Path(document.page).read_text() == page.render(document.peek()) == page.render(state)
     assert [entry.text for entry in state.entries] == ["ANN-SAID", "SAID-ONCE"]
     assert state.tour == 2
     if what == "edit":

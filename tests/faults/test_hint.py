@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -24,19 +25,16 @@ def opened(app):
         }
         more = {"conversation_id": f"id-{name}", "name": name, "topic": "Tea?", "at": AT}
         app.conversation(name).change(
-            lambda state, more=more, given=given: decisions.opened(state, **given, **more),
-            by="x",
-            at=AT,
-            create=True,
-        )
+            lambda state, more=more, given=given: decisions.opened(state, **given, **more), by="x",
+            at=AT, create=True,
+        )  # fmt: skip
 
 
 def damaged(path, rng, older):
     """Do something to the hint."""
     if not os.path.exists(path):
         return
-    with open(path, "rb") as file:
-        text = file.read()
+    text = Path(path).read_bytes()
     older.append(text)
     at = rng.randrange(len(text))
     what = rng.randrange(6)
@@ -79,8 +77,7 @@ def test_a_hint_costs_time_never_truth(tmp_path, monkeypatch, seed):
         heartbeat.beat(app)
         for one in app.conversations():
             state = app.conversation(one).peek()
-            with open(app.page_of(one)) as file:
-                shown = file.read()
+            shown = Path(app.page_of(one)).read_text()
             assert shown == page.render(state)
             assert all(shown.count(word) == 1 for word in words[one]), (one, words[one])
             assert state.ended_at or state.timeout_at > at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -8,11 +8,13 @@ import os
 import shutil
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.faults.act import AT, act, document
 from tests.kernel import toy
+from tests.kernel.toy import note
 
 SHUTDOWN, WITHOUT_FLUSHING = 0x8004587D, 2
 
@@ -50,10 +52,6 @@ def disk(request, tmp_path):
     subprocess.run(["umount", place], check=False, capture_output=True)
 
 
-def note(text):
-    return lambda state: [{"type": "noted", "lines": [text]}]
-
-
 def test_what_is_acknowledged_survives(disk):
     place, cut = disk
     notes = []
@@ -65,8 +63,7 @@ def test_what_is_acknowledged_survives(disk):
         cut()
         assert document(place).peek().notes == notes
         assert document(place).read().notes == notes
-        with open(f"{place}/d.md") as page:
-            assert page.read() == toy.render(document(place).peek())
+        assert Path(f"{place}/d.md").read_text() == toy.render(document(place).peek())
 
 
 def test_the_first_line_survives(disk):
@@ -81,8 +78,7 @@ def test_words_kept_aside_survive(disk):
     act(place, 1 << 20, "open")
     cut()
     document(place).read()
-    with open(f"{place}/d.md", "w") as page:
-        page.write("words without a revision\n")
+    Path(f"{place}/d.md").write_text("words without a revision\n")
     name = document(place).read().kept_aside[0]
     cut()
     with open(f"{place}/.council/conversations/d/conflicts/{name}") as kept:
@@ -96,8 +92,7 @@ def test_the_page_of_a_round_that_ended_survives(disk):
     document(place).change(toy.answer("bob", "no"), by="bob", at=AT)
     document(place).change(toy.answer("ann", "yes"), by="ann", at=AT)
     cut()
-    with open(f"{place}/d.md") as page:
-        assert page.read() == toy.render(document(place).peek())
+    assert Path(f"{place}/d.md").read_text() == toy.render(document(place).peek())
 
 
 def test_a_closed_document_survives(disk):

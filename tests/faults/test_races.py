@@ -5,6 +5,7 @@ import random
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +23,7 @@ HERE = __file__.rpartition("/tests/")[0]
 
 def save(page, text, way):
     if way == "rename":
-        with open(page + "~", "w") as file:
-            file.write(text)
+        Path(page + "~").write_text(text)
         os.rename(page + "~", page)
         return
     with open(page, "w") as file:
@@ -44,8 +44,7 @@ def test_writers_and_an_editor(tmp_path, writers, times):
     running = [subprocess.Popen([*command, str(n), str(times)]) for n in range(writers)]
     while any(one.poll() is None for one in running):
         try:
-            with open(page) as file:
-                text = file.read()
+            text = Path(page).read_text()
         except FileNotFoundError:
             continue
         typed.append(f"typed{len(typed)}x")

@@ -4,12 +4,11 @@
 any kind with a page: give it a driver whose commands answer.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 
 from council.kernel.document import Document
@@ -49,8 +48,7 @@ class Editor:
         self.open_file, self.copied, self.there = None, "", set()
 
     def load(self):
-        with open(self.path) as page:
-            self.buffer, self.typed = page.read(), set()
+        self.buffer, self.typed = Path(self.path).read_text(), set()
         self.there = _in(self.buffer)
         if self.rng.random() < 0.2 and self.open_file is None:
             self.open_file = open(self.path, "r+")  # noqa: SIM115 - kept open
@@ -94,8 +92,7 @@ class Editor:
         """Save the buffer; return the words that have to be found from now on."""
         way = self.rng.choice(("rename", "place", "two", "append", "open"))
         if way == "rename":
-            with open(self.path + "~", "w") as page:
-                page.write(self.buffer)
+            Path(self.path + "~").write_text(self.buffer)
             os.rename(self.path + "~", self.path)
             self.close()  # what it had open may now have no name
         elif way == "append":
@@ -196,8 +193,7 @@ def play(driver, seed, folder, steps=25, segment=1 << 20, editors=True):
 def check(driver, document, page, where, answers, words, copied):
     state = document.read()
     kind = driver.kind
-    with open(page, "rb") as file:
-        shown = file.read()
+    shown = Path(page).read_bytes()
     folded = document.peek()
     assert shown.decode() == kind.render(folded), "page and fold differ"
     assert state == folded

@@ -11,6 +11,7 @@ from council.kernel.document import Document
 from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Unexpected
 from council.kernel.ids import digest
 from tests.kernel import toy
+from tests.kernel.toy import note
 
 AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
 
@@ -23,10 +24,6 @@ def document(tmp_path, kind=toy, name="d", **options):
 def opened(tmp_path, **options):
     document(tmp_path).change(toy.opened("id1", "ann", "bob"), by="x", at=AT, create=True)
     return document(tmp_path, **options)
-
-
-def note(text):
-    return lambda state: [{"type": "noted", "lines": [text]}]
 
 
 def noted(tmp_path, *texts, **options):

@@ -18,6 +18,7 @@ from council.kernel.errors import Conflict, Invalid, NotFound
 from council.kernel.files import Lock
 from council.runs.heartbeat import Hint
 from tests.kernel import toy
+from tests.kernel.toy import note
 
 AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
 
@@ -34,10 +35,6 @@ def opened(tmp_path, notes=3):
     for n in range(notes):
         one.change(note(f"note {n}"), by="x", at=AT)
     return tmp_path / "memory/shared/.council/conversations/d/journal.jsonl"
-
-
-def note(text):
-    return lambda state: [{"type": "noted", "lines": [text]}]
 
 
 @pytest.mark.parametrize(
@@ -66,18 +63,15 @@ def test_a_torn_first_line_never_was(tmp_path):
 
 @pytest.mark.parametrize(
     ("number", "damage"),
-    [
-        (2, lambda one, two, *rest: [one, two[:40] + b"\n", *rest]),
-        (2, lambda one, two, *rest: [one, *rest]),
-        (3, lambda one, two, *rest: [one, two.replace(b"note 0", b"note 9"), *rest]),
-        (3, lambda one, two, *rest: [one, two.replace(b'"op":""', b'"op":7'), *rest]),
-        (2, lambda one, *rest: [one, b"\n", *rest]),
-        (1, lambda one, *rest: rest),
-        (1, lambda one, *rest: [one[:99] + b"\0" * 9 + one[108:], *rest]),
-        (2, lambda one, two, *rest: [one, b"[1]\n", *rest]),
-        (4, lambda *lines: [*lines[:3], lines[3][:-20] + b"\n"]),
-    ],
-)
+    [(2, lambda one, two, *rest: [one, two[:40] + b"\n", *rest]),
+     (2, lambda one, two, *rest: [one, *rest]),
+     (3, lambda one, two, *rest: [one, two.replace(b"note 0", b"note 9"), *rest]),
+     (3, lambda one, two, *rest: [one, two.replace(b'"op":""', b'"op":7'), *rest]),
+     (2, lambda one, *rest: [one, b"\n", *rest]), (1, lambda one, *rest: rest),
+     (1, lambda one, *rest: [one[:99] + b"\0" * 9 + one[108:], *rest]),
+     (2, lambda one, two, *rest: [one, b"[1]\n", *rest]),
+     (4, lambda *lines: [*lines[:3], lines[3][:-20] + b"\n"])],
+)  # fmt: skip
 def test_a_damaged_line_is_named(tmp_path, number, damage):
     journal = opened(tmp_path)
     journal.write_bytes(b"".join(damage(*journal.read_bytes().splitlines(keepends=True))))

@@ -1,7 +1,5 @@
 """How texts are shown and read back: nothing of a text can become a part of the page."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import pytest
@@ -53,14 +51,10 @@ ENCODINGS = ("utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le", "utf-16-be"
 
 @pytest.mark.parametrize(
     ("data", "text"),
-    [
-        ("Été".encode(), "Été"),
-        *[("# Été €".encode(one), "# Été €") for one in ENCODINGS],
-        ("🦉 Été ".encode() + b"tr\xe8s", "🦉 Été très"),  # one program's letter in a page of UTF-8
-        (b"\x8f", "\ufffd"),
-        (b"", ""),
-    ],
-)
+    [("Été".encode(), "Été"), *[("# Été €".encode(one), "# Été €") for one in ENCODINGS],
+     ("🦉 Été ".encode() + b"tr\xe8s", "🦉 Été très"),  # one program's letter in a page of UTF-8
+     (b"\x8f", "\ufffd"), (b"", "")],
+)  # fmt: skip
 def test_bytes_are_read_as_the_text_that_they_are(data: bytes, text: str) -> None:
     assert page.decoded(data) == text
 

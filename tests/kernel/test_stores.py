@@ -5,6 +5,7 @@ import random
 import shutil
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from council.kernel.document import Document
 from council.kernel.errors import Conflict, NotFound, Refusal, Refused
 from council.kernel.ids import digest
 from tests.kernel import toy
+from tests.kernel.toy import note
 
 AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
 PLACE = "conversations/d"
@@ -71,10 +73,6 @@ def draft(text):
     return lambda state: [{"type": "draft.set", "agent": "ann", "text": text}]
 
 
-def note(*lines):
-    return lambda state: [{"type": "noted", "lines": list(lines)}]
-
-
 def test_what_one_machine_says_all_have(machines):
     machines.opened("ann", "bob")
     assert machines.change(1, toy.answer("ann", "yes")).rev == 2
@@ -114,8 +112,7 @@ def test_what_is_typed_on_any_machine_is_taken_in_once(machines):
     stale = machines.page(1)
     machines.change(0, toy.answer("ann", "yes"))
     for more in ("\nmine\n", "\nmine\n", ""):  # a copy of an old page says nothing new
-        with open(f"{machines.roots[1]}/memory/shared/d.md", "w") as file:
-            file.write(stale + more)
+        Path(f"{machines.roots[1]}/memory/shared/d.md").write_text(stale + more)
         assert machines.document(1).read().notes == ["mine"]
     assert [entry["text"] for entry in machines.both().entries] == ["yes"]
     last = machines.document(0).history()[2:]
@@ -165,10 +162,8 @@ def remove(folder):
 def cut(folder):
     """Damage a line in the middle of a journal."""
     path = f"{folder}/journal.jsonl"
-    with open(path, "rb") as file:
-        data = file.read()
-    with open(path, "wb") as file:
-        file.write(data[:50] + data[60:])
+    data = Path(path).read_bytes()
+    Path(path).write_bytes(data[:50] + data[60:])
 
 
 def test_a_document_is_closed_everywhere_and_its_name_is_free(machines):
@@ -206,10 +201,8 @@ def test_words_that_are_taken_out_are_gone_everywhere(machines, monkeypatch):
     for state in machines.states:
         for folder, _, names in os.walk(os.path.dirname(state)):
             for name in names:
-                with open(f"{folder}/{name}", "rb") as file:
-                    assert b"secret" not in file.read(), name
-    with open(f"{machines.roots[1]}/memory/shared/d.md", "w") as file:
-        file.write(stale)
+                assert b"secret" not in Path(f"{folder}/{name}").read_bytes(), name
+    Path(f"{machines.roots[1]}/memory/shared/d.md").write_text(stale)
     assert machines.document(1).read().notes == ["(removed)"] * 5
     assert machines.document(0).redact(select) == 0
 
@@ -246,8 +239,7 @@ def test_random_histories_agree(machines, seed, monkeypatch):
         elif what == 6:
             machines.document(at).read()
             page = machines.page(at).replace("council:notes-->", f"council:notes-->\n\nhand{step}x")
-            with open(f"{machines.roots[at]}/memory/shared/d.md", "w") as file:
-                file.write(page)
+            Path(f"{machines.roots[at]}/memory/shared/d.md").write_text(page)
             count += 1
         elif what == 7:  # as after a power cut: what was received is received again
             with suppress(FileNotFoundError):

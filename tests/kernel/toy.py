@@ -1,6 +1,6 @@
 """A small kind of document for tests of the kernel: people answer, and write notes on a page."""
 
-from __future__ import annotations
+from __future__ import annotations  # the fields of a record are read as texts
 
 from council.kernel.errors import Conflict, Refused
 from council.kernel.ids import digest
@@ -70,6 +70,10 @@ def opened(ident: str, *people: str) -> Any:
         return [event]
 
     return decide
+
+
+def note(*lines: str) -> Any:
+    return lambda state: [{"type": "noted", "lines": list(lines)}]
 
 
 def answer(agent: str, text: str, tour: int = 0) -> Any:

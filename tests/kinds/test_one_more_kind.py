@@ -1,6 +1,6 @@
 """One more kind of document, and nothing outside of this file knows it: errands for agents."""
 
-from __future__ import annotations
+from __future__ import annotations  # the fields of a record are read as texts
 
 import os
 import time

@@ -1,7 +1,5 @@
 """What the tests of many machines share."""
 
-from __future__ import annotations
-
 import glob
 import os
 import signal

@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests' own, and a net between it and a machine that can be cut."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

@@ -1,7 +1,5 @@
 """How a machine takes part in an engine, and what it says where it cannot."""
 
-from __future__ import annotations
-
 import glob
 import json
 import os

@@ -1,7 +1,5 @@
 """A council whose members live on two machines, with everything that can break breaking."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

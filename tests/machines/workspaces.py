@@ -1,7 +1,5 @@
 """The workspace of one machine of a council, with the command in it and a net before it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -47,10 +45,8 @@ class Machine:
     def start(self, *words: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "council", *words]
         streams = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-        }
+            "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+        }  # fmt: skip
         return subprocess.Popen(command, cwd="/", env=self.env, text=True, **streams)
 
     def run(self, *words: str, code: int | None = None) -> subprocess.CompletedProcess[str]:

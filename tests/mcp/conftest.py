@@ -1,7 +1,5 @@
 """A workspace with an open council, and real clients of `council mcp` in it."""
 
-from __future__ import annotations
-
 import subprocess
 from contextlib import asynccontextmanager, contextmanager
 

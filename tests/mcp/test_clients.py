@@ -1,7 +1,5 @@
 """`council mcp` with the client of the official SDK: both ways, both revisions."""
 
-from __future__ import annotations
-
 import json
 
 import anyio
@@ -85,17 +83,15 @@ FAULTS = [
     ("respond", {"text": "a", "stances": [{"agent": "b\0", "stance": "agree"}]}, "binary"),
     ("respond", {"text": "x", "status": "maybe"}, "status: 'maybe' is not one of"),
     ("respond", {"text": "x", "conversation": "nope"}, "not-found"),
-    ("wait", {"timeout_s": "soon"}, "timeout_s"),
-    ("show", {"conversation": "nope"}, "not-found"),
+    ("wait", {"timeout_s": "soon"}, "timeout_s"), ("show", {"conversation": "nope"}, "not-found"),
     ("explain", {"what": "nope"}, "not-found"),
     ("convene", {"topic": "x", "conversation": "tea"}, "`conversation`"),
     ("convene", {"topic": "x", "timeout": "never"}, "never"),
-    ("say", {"text": "x", "to": "zoe"}, "zoe"),
-    ("call", {"to": "bea", "text": "x"}, "E33"),
+    ("say", {"text": "x", "to": "zoe"}, "zoe"), ("call", {"to": "bea", "text": "x"}, "E33"),
     ("call", {"to": "zoe", "text": "x"}, "no-agent"),
     ("message", {"to": "bea", "text": "x", "priority": "P9"}, "P9"),
     ("artifact_fetch", {"artifact": "art_1"}, "bad-artifact-id"),
-]
+]  # fmt: skip
 
 
 def test_what_fails_is_a_text(stdio):
@@ -235,14 +231,12 @@ def test_http_needs_the_token_and_a_name_of_this_machine(stdio):
 
 @pytest.mark.parametrize(
     ("words", "env", "says", "code"),
-    [
-        (["--port", "1"], {}, "--port needs --http", 2),
-        (["--http", "--port", "99999"], {}, "choose another with --port", 2),
-        (["--http"], {"COUNCIL_MCP_TOKEN": "short"}, "shorter than 16 characters", 3),
-        (["--as", "No Name"], {}, "not a legal agent id", 3),
-        ([], {"COUNCIL_TOKEN": "x"}, "does not work inside a run", 6),
-    ],
-)
+    [(["--port", "1"], {}, "--port needs --http", 2),
+     (["--http", "--port", "99999"], {}, "choose another with --port", 2),
+     (["--http"], {"COUNCIL_MCP_TOKEN": "short"}, "shorter than 16 characters", 3),
+     (["--as", "No Name"], {}, "not a legal agent id", 3),
+     ([], {"COUNCIL_TOKEN": "x"}, "does not work inside a run", 6)],
+)  # fmt: skip
 def test_what_cannot_be_served_is_one_line(stdio, words, env, says, code):
     done = stdio.run("mcp", *words, **env)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)

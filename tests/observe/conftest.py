@@ -1,7 +1,5 @@
 """A workspace with an open conversation of three agents, one of whom answers by hand."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

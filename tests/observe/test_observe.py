@@ -1,8 +1,7 @@
 """status, explain, doctor, check, log, board and forget over real conversations."""
 
-from __future__ import annotations
-
 import os
+from pathlib import Path
 
 import pytest
 
@@ -49,15 +48,12 @@ def test_status_says_who_owes_an_answer_and_what_each_does(ws):
 
 @pytest.mark.parametrize(
     ("happened", "minutes", "code", "words"),
-    [
-        ([run(), failure()], 2, "refused-key", "401 Unauthorized"),
-        ([run(place=0)], 2, "lost", "ended unexpectedly"),
-        ([{"type": "kept", "file": "ab.md", "why": "torn"}], 2, "kept", "k/conflicts/ab"),
-        ([], 75, "no-clock", "no heartbeat ran"),
-        ([], -20, "ahead", "opened in the future"),
-        ([{"type": "paused", "pausedAt": "2026-11-28T09:01:00Z"}], 75, None, ""),
-    ],
-)
+    [([run(), failure()], 2, "refused-key", "401 Unauthorized"),
+     ([run(place=0)], 2, "lost", "ended unexpectedly"),
+     ([{"type": "kept", "file": "ab.md", "why": "torn"}], 2, "kept", "k/conflicts/ab"),
+     ([], 75, "no-clock", "no heartbeat ran"), ([], -20, "ahead", "opened in the future"),
+     ([{"type": "paused", "pausedAt": "2026-11-28T09:01:00Z"}], 75, None, "")],
+)  # fmt: skip
 def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words):
     ws.add("k", *happened) if happened else None
     folder = ws.app.conversation("k").folder + "/conflicts"
@@ -86,8 +82,7 @@ def test_ceilings_are_named_while_somebody_is_waited_for(ws):
 def test_problems_of_the_workspace(ws):
     copies = [f"council-{n}" for n in ("k-conversation.md.conflict1", "k-conversation-LAPTOP.md")]
     for name in [*copies, "council-gone-conversation.md"]:  # the last one was saved late
-        with open(f"{ws.root}/memory/shared/{name}", "w") as file:
-            file.write("words")
+        Path(f"{ws.root}/memory/shared/{name}").write_text("words")
     with open(f"{ws.root}/council.toml", "a") as file:
         file.write("typo = 1\n")
     found = status.status(ws.at(1), clocks=True)["problems"]
@@ -99,14 +94,11 @@ def test_problems_of_the_workspace(ws):
 
 @pytest.mark.parametrize(
     ("toml", "happened", "code", "cure"),
-    [
-        ("", [], "not-started", "council heartbeat"),
-        ("", ["halt"], "halted", "council resume --all"),
-        ("max_runs_per_day = 1", ["count"], "max_runs_per_day", "raise max_runs_per_day"),
-        ("max_usd_per_day = 0.5", ["count"], "max_usd_per_day", "raise max_usd_per_day"),
-        ("failures_before_rest = 1", ["fail"], "resting", "Run /nonexistent/ada by hand"),
-    ],
-)
+    [("", [], "not-started", "council heartbeat"), ("", ["halt"], "halted", "council resume --all"),
+     ("max_runs_per_day = 1", ["count"], "max_runs_per_day", "raise max_runs_per_day"),
+     ("max_usd_per_day = 0.5", ["count"], "max_usd_per_day", "raise max_usd_per_day"),
+     ("failures_before_rest = 1", ["fail"], "resting", "Run /nonexistent/ada by hand")],
+)  # fmt: skip
 def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, code, cure):
     with open(f"{ws.root}/council.toml", "a") as file:
         file.write(f"[limits]\n{toml}\n")
@@ -185,10 +177,8 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
 
 def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
     for agent, policy in (("bob", "<<<<<<< HEAD\n{}\n"), ("eve", '{"call": 5}')):
-        with open(f"{ws.root}/memory/agents/{agent}/policy.json", "w") as file:
-            file.write(policy)
-    with open(f"{ws.root}/memory/agents/eve/SOUL.md", "w") as file:
-        file.write("---\nname: Bob\n---\n")
+        Path(f"{ws.root}/memory/agents/{agent}/policy.json").write_text(policy)
+    Path(f"{ws.root}/memory/agents/eve/SOUL.md").write_text("---\nname: Bob\n---\n")
     os.link(ws.app.page_of("k"), f"{ws.root}/other")
     os.unlink(f"{ws.root}/{doctor.SKILL}")
     found = {one["found"] for one in doctor.doctor(ws.app)["findings"] if not one["ok"]}
@@ -210,18 +200,13 @@ def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
 
 @pytest.mark.parametrize(
     ("old", "new", "broken"),
-    [
-        ("(agent:bob): WAITING", "(agent:bob): MAYBE", True),
-        ("(agent:bob): WAITING", "(agent:bob): RESPONDED", False),
-        ("# Active", "# Active", False),
-    ],
-)
+    [("(agent:bob): WAITING", "(agent:bob): MAYBE", True),
+     ("(agent:bob): WAITING", "(agent:bob): RESPONDED", False), ("# Active", "# Active", False)],
+)  # fmt: skip
 def test_check_finds_a_broken_page(ws, old, new, broken):
     path = ws.app.page_of("k")
-    with open(path) as file:
-        text = file.read()
-    with open(path, "w") as file:
-        file.write(text.replace(old, new))
+    text = Path(path).read_text()
+    Path(path).write_text(text.replace(old, new))
     made = doctor.check(ws.app, "k")
     assert made["ok"] is not broken
     assert doctor.check(ws.app, "k")["ok"]  # it is mended by looking
@@ -229,11 +214,9 @@ def test_check_finds_a_broken_page(ws, old, new, broken):
 
 def test_check_tells_of_an_answer_that_does_not_count_yet(ws):
     path = ws.app.page_of("k")
-    with open(path) as file:
-        text = file.read()
+    text = Path(path).read_text()
     mark = "<!--council:draft 1-bob-->\n"
-    with open(path, "w") as file:
-        file.write(text.replace(mark, f"{mark}\nYes.\n"))
+    Path(path).write_text(text.replace(mark, f"{mark}\nYes.\n"))
     made = doctor.check(ws.app, "k")
     assert made["ok"] and "bob" in made["notices"][0]
 
@@ -257,12 +240,10 @@ def test_the_log_hides_what_is_sealed_until_the_round_is_over(ws):
 def test_the_board_is_written_only_when_it_changes(ws):
     path = f"{ws.root}/memory/shared/BOARD.md"
     assert board.board(ws.app) and not board.board(ws.at(5))
-    with open(path) as file:
-        assert "waiting for ada, bob, eve" in file.read()
+    assert "waiting for ada, bob, eve" in Path(path).read_text()
     respond(ws, "bob", "Yes.")
     assert board.board(ws.app)
-    with open(path) as file:
-        assert "waiting for ada, eve" in file.read()
+    assert "waiting for ada, eve" in Path(path).read_text()
 
 
 def test_one_entry_is_forgotten_in_journal_page_logs_and_tasks(ws):
@@ -275,8 +256,7 @@ def test_one_entry_is_forgotten_in_journal_page_logs_and_tasks(ws):
         "memory/agents/ada/tasks/t.md",
     ):
         os.makedirs(os.path.dirname(f"{ws.root}/{path}"), exist_ok=True)
-        with open(f"{ws.root}/{path}", "w") as file:
-            file.write(f"{ident}: Zanzibar.")
+        Path(f"{ws.root}/{path}").write_text(f"{ident}: Zanzibar.")
     with pytest.raises(Conflict):
         forget.plan(ws.app, "k")
     with pytest.raises(NotFound):
@@ -293,8 +273,7 @@ def test_old_run_logs_are_forgotten_by_age(ws):
     for name, age in (("old", 40), ("new", 1)):
         folder = f"{ws.app.state_folder}/runs/{name}"
         os.makedirs(folder)
-        with open(f"{folder}/output", "w") as file:
-            file.write("x")
+        Path(f"{folder}/output").write_text("x")
         at = ws.app.now.timestamp() - age * 86400
         for path in (f"{folder}/output", folder):
             os.utime(path, (at, at))
@@ -308,6 +287,5 @@ def holding(root, word):
     found = []
     for folder, _, names in os.walk(root):
         for name in names:
-            with open(f"{folder}/{name}", "rb") as file:
-                found += [f"{folder}/{name}"] * (word.encode() in file.read())
+            found += [f"{folder}/{name}"] * (word.encode() in Path(f"{folder}/{name}").read_bytes())
     return found

@@ -1,7 +1,5 @@
 """Conversations as OTLP: checked as the format says, since readers of protobuf pass over faults."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

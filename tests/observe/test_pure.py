@@ -1,46 +1,35 @@
 """What observing decides without a disk: names of copies, hooks, redaction."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.councils import evolution, rules
 from council.councils.model import Participant
-from council.observe import copies, forget, hooks
+from council.observe import doctor, forget, hooks, status
 
 PAGE = "council-active-conversation.md"
 
 
 @pytest.mark.parametrize(
     ("name", "is_copy"),
-    [
-        (PAGE, False),
-        ("BOARD.md", False),
-        ("2026-11-28-kettle.md", False),
-        ("2026-11-28-kettle-2.md", False),
-        ("notes.md.orig", False),
-        (f"{PAGE}.conflict1", True),
-        (f"{PAGE}~", True),
-        (f"{PAGE}.bak", True),
-        ("council-active-conversation.sync-conflict-20261125-224501-ABCDEFG.md", True),
-        ("council-active-conversation (Nova's conflicted copy 2026-11-25).md", True),
-        ("council-active-conversation-LAPTOP.md", True),
-        ("council-gone-conversation_REMOTE_123.md", True),
-        ("2026-11-28-kettle (1).md", True),
-        ("2026 plans for tea.md", False),
-        ("council-gone-conversation (SFConflict a@b 2026-11-25).md", True),
-        ("Copy of council-active-conversation.md", True),
-        ("#council-active-conversation.md#", True),
-    ],
-)
+    [(PAGE, False), ("BOARD.md", False), ("2026-11-28-kettle.md", False),
+     ("2026-11-28-kettle-2.md", False), ("notes.md.orig", False), (f"{PAGE}.conflict1", True),
+     (f"{PAGE}~", True), (f"{PAGE}.bak", True),
+     ("council-active-conversation.sync-conflict-20261125-224501-ABCDEFG.md", True),
+     ("council-active-conversation (Nova's conflicted copy 2026-11-25).md", True),
+     ("council-active-conversation-LAPTOP.md", True),
+     ("council-gone-conversation_REMOTE_123.md", True), ("2026-11-28-kettle (1).md", True),
+     ("2026 plans for tea.md", False),
+     ("council-gone-conversation (SFConflict a@b 2026-11-25).md", True),
+     ("Copy of council-active-conversation.md", True), ("#council-active-conversation.md#", True)],
+)  # fmt: skip
 def test_copies_of_sync_tools_and_editors_are_known_by_their_names(name, is_copy):
-    assert copies.is_copy(name) is is_copy
+    assert status.is_copy(name) is is_copy
 
 
 def test_files_that_a_sync_tool_renamed_are_found(tmp_path):
     for name in ("a.jsonl.conflict1", "b.jsonl", "c.conflict", "12"):
         (tmp_path / name).write_text("")
-    assert copies.renamed(str(tmp_path)) == {f"{tmp_path}/a.jsonl.conflict1": f"{tmp_path}/a.jsonl"}
+    assert doctor.renamed(str(tmp_path)) == {f"{tmp_path}/a.jsonl.conflict1": f"{tmp_path}/a.jsonl"}
 
 
 def folded(*events):

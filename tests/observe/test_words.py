@@ -1,7 +1,5 @@
 """The glossary of `council explain`."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.cli import printing
@@ -11,13 +9,10 @@ from council.observe import explain
 
 @pytest.mark.parametrize(
     ("which", "means", "fix"),
-    [
-        ("Round", "every participant is asked once", ""),
-        ("challenge", "exact quotations", ""),
-        ("old-format", "version 0.2", "cda4bd19"),
-        ("refused-key", "failed for this reason", "API_KEY"),
-    ],
-)
+    [("Round", "every participant is asked once", ""), ("challenge", "exact quotations", ""),
+     ("old-format", "version 0.2", "cda4bd19"),
+     ("refused-key", "failed for this reason", "API_KEY")],
+)  # fmt: skip
 def test_a_word_or_code_has_a_meaning_and_its_cure(which, means, fix):
     made = explain.word(which)
     assert means in made["next"][0]

@@ -4,8 +4,6 @@
 the signal; `killed`: it was ended from outside) and what has to come of it.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -177,14 +175,9 @@ def test_output_of_another_form_is_named():
 
 @pytest.mark.parametrize(
     ("text", "rest"),
-    [
-        ("<think>hm</think>Yes.", "Yes."),
-        ("It thinks.\n</think>\nYes.", "Yes."),
-        ("<Thinking>hm</thinking> Yes.\n</think>\nSo.", "Yes.\n\nSo."),
-        ("<think>never closed", ""),
-        ("Yes.</think>", "Yes."),
-        ("Use `<think>` where a < b.", "Use `<think>` where a < b."),
-    ],
-)
+    [("<think>hm</think>Yes.", "Yes."), ("It thinks.\n</think>\nYes.", "Yes."),
+     ("<Thinking>hm</thinking> Yes.\n</think>\nSo.", "Yes.\n\nSo."), ("<think>never closed", ""),
+     ("Yes.</think>", "Yes."), ("Use `<think>` where a < b.", "Use `<think>` where a < b.")],
+)  # fmt: skip
 def test_thoughts_are_no_part_of_an_answer(text, rest):
     assert without_thoughts(text) == rest

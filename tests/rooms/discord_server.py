@@ -1,7 +1,5 @@
 """A local server that plays the REST interface of Discord, as far as rooms use it."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Plays a room as commands do, with checks that hold for every room."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any

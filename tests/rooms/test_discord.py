@@ -1,7 +1,5 @@
 """A room that is a channel of Discord, against a local server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

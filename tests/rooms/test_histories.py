@@ -1,7 +1,5 @@
 """Random histories of a room: nobody speaks out of turn, and nothing goes on for ever."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of a room: what people type on it, and what stale or changed copies do."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.kernel.record import Any
@@ -38,15 +36,12 @@ def test_the_form() -> None:
 @pytest.mark.parametrize("lang", ["en", "fr"])
 @pytest.mark.parametrize(
     ("typed", "author", "agent", "text"),
-    [
-        ("Anna: I like the red one.", "anna", None, "I like the red one."),
-        ("X: Mine.", "x", None, "Mine."),
-        ("Moderator: Closed.", None, None, "Closed."),
-        ("a: Said by hand.", "a", "a", "Said by hand."),
-        ("Just words, without a name", None, None, "Just words, without a name"),
-        ("Anna:\nTwo\n\nparagraphs.", "anna", None, "Two\n\nparagraphs."),
-    ],
-)
+    [("Anna: I like the red one.", "anna", None, "I like the red one."),
+     ("X: Mine.", "x", None, "Mine."), ("Moderator: Closed.", None, None, "Closed."),
+     ("a: Said by hand.", "a", "a", "Said by hand."),
+     ("Just words, without a name", None, None, "Just words, without a name"),
+     ("Anna:\nTwo\n\nparagraphs.", "anna", None, "Two\n\nparagraphs.")],
+)  # fmt: skip
 def test_a_message_that_is_typed(
     lang: str, typed: str, author: str | None, agent: str | None, text: str
 ) -> None:
@@ -108,12 +103,10 @@ def test_notes() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "refused"),
-    [
-        ("> Which kettle?", "> Which kettle? None!", ["message 1 was changed"]),
-        ("*quiet*", "_quiet_", []),
-        ("> Which kettle?\n>\n> ### Think!", ">Which kettle?\n>\n>### Think!", []),
-    ],
-)
+    [("> Which kettle?", "> Which kettle? None!", ["message 1 was changed"]),
+     ("*quiet*", "_quiet_", []),
+     ("> Which kettle?\n>\n> ### Think!", ">Which kettle?\n>\n>### Think!", [])],
+)  # fmt: skip
 def test_changed_messages(old: str, new: str, refused: list[str]) -> None:
     play = made()
     page = kind.render(play.state)

@@ -1,7 +1,5 @@
 """What a room's agents are told, how their words enter it, and what observers see of it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -69,13 +67,11 @@ def test_a_prompt_shows_what_was_said_since_and_a_little_before(app: App) -> Non
 
 @pytest.mark.parametrize(
     ("output", "types", "said"),
-    [
-        (Output(text="henry: Mine."), "said ended run.answered", ["Mine."]),
-        (Output(text="NO_REPLY"), "ended run.answered", []),
-        (Output(code="no-answer", words="blank"), "ended run.answered", []),
-        (Output(code="crashed", words="It fell."), "run.failed", []),
-    ],
-)
+    [(Output(text="henry: Mine."), "said ended run.answered", ["Mine."]),
+     (Output(text="NO_REPLY"), "ended run.answered", []),
+     (Output(code="no-answer", words="blank"), "ended run.answered", []),
+     (Output(code="crashed", words="It fell."), "run.failed", [])],
+)  # fmt: skip
 def test_what_a_run_prints(app: App, output: Output, types: str, said: list[str]) -> None:
     service.post(app, "den", "Go.", "zoe")
     room = ROOMS.document(app, "den")
@@ -122,10 +118,8 @@ def test_observers(app: App) -> None:
     assert data["messages"][0]["agentId"] is None
     assert text.endswith("1  2026-11-28 09:00 UTC  zoe\n    Go.")
     shown = room.page or ""
-    with open(shown, encoding="utf-8") as file:
-        changed = file.read().replace("> Go.", "> Stop.")
-    with open(shown, "w", encoding="utf-8") as file:
-        file.write(changed)
+    changed = Path(shown).read_text(encoding="utf-8").replace("> Go.", "> Stop.")
+    Path(shown).write_text(changed, encoding="utf-8")
     row, why, _ = seen()
     assert [one["code"] for one in row["problems"]] == ["kept"]
     assert why["hindrances"] == row["problems"]
@@ -133,13 +127,9 @@ def test_observers(app: App) -> None:
 
 @pytest.mark.parametrize(
     ("by", "who"),
-    [
-        ("Henry", ("henry", "henry")),
-        (" @SAGE ", ("sage", "sage")),
-        ("Zoe", ("zoe", None)),
-        ("Anna  Müller", ("anna müller", None)),
-    ],
-)
+    [("Henry", ("henry", "henry")), (" @SAGE ", ("sage", "sage")), ("Zoe", ("zoe", None)),
+     ("Anna  Müller", ("anna müller", None))],
+)  # fmt: skip
 def test_who_speaks(app: App, by: str, who: tuple[str, str | None]) -> None:
     assert author(app, ROOMS.document(app, "den").peek(), by) == (*who, "claimed")
 

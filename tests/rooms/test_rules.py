@@ -1,7 +1,5 @@
 """Rooms: who has the floor, delivery, cycles, sleep, guards, discussions (document 001)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -99,16 +97,11 @@ def test_begin_sets_the_anchor_once() -> None:
 
 @pytest.mark.parametrize(
     ("turns", "joins", "reason"),
-    [
-        ("E E", "", "all-passed"),
-        ("E R", "", ""),
-        ("R E", "", ""),
-        ("E E", "c", ""),  # who joined gets a fresh cycle
-        ("E left", "", "all-passed"),
-        ("left left", "", "all-left"),
-        ("R left", "", "alone"),  # it would answer itself
-    ],
-)
+    [("E E", "", "all-passed"), ("E R", "", ""), ("R E", "", ""),
+     ("E E", "c", ""),  # who joined gets a fresh cycle
+     ("E left", "", "all-passed"), ("left left", "", "all-left"),
+     ("R left", "", "alone")],  # it would answer itself
+)  # fmt: skip
 def test_dormancy(turns: str, joins: str, reason: str) -> None:
     play = Play("a b x")
     play.post("x")
@@ -168,18 +161,14 @@ def test_three_agents_are_shuffled_and_the_last_is_not_the_first() -> None:
 
 @pytest.mark.parametrize(
     ("before", "text", "by", "speaker", "queue"),
-    [
-        ("", "@c: yours?", "x", "c", ["a", "b"]),  # the first word
-        ("", "For @c: yours?", "x", "a", ["b", "c"]),
-        ("", "@cc yours?", "x", "a", ["b", "c"]),
-        ("go", "@c: yours?", "x", "a", ["c", "b"]),
-        ("go a", "@a: again?", "x", "b", ["a", "c"]),  # people are answered by whom they ask
-        ("go a", "@a: again?", "c", "b", ["c"]),  # agents could go on so for ever
-        ("go a", "@c: and you?", "a", "b", ["c"]),
-        ("go a b", "@b: why?", "x", "c", ["b"]),
-        ("sleep", "@C and you?", "x", "c", None),
-    ],
-)
+    [("", "@c: yours?", "x", "c", ["a", "b"]),  # the first word
+     ("", "For @c: yours?", "x", "a", ["b", "c"]), ("", "@cc yours?", "x", "a", ["b", "c"]),
+     ("go", "@c: yours?", "x", "a", ["c", "b"]),
+     ("go a", "@a: again?", "x", "b", ["a", "c"]),  # people are answered by whom they ask
+     ("go a", "@a: again?", "c", "b", ["c"]),  # agents could go on so for ever
+     ("go a", "@c: and you?", "a", "b", ["c"]), ("go a b", "@b: why?", "x", "c", ["b"]),
+     ("sleep", "@C and you?", "x", "c", None)],
+)  # fmt: skip
 def test_who_is_addressed_has_the_floor_next(
     before: str, text: str, by: str, speaker: str, queue: list[str] | None
 ) -> None:
@@ -198,11 +187,9 @@ def test_who_is_addressed_has_the_floor_next(
 
 @pytest.mark.parametrize(
     ("words", "most", "turns", "why"),
-    [
-        ("Thought {0}, word {1}.", 8, 24, "max-cycles"),
-        ("The same as ever, and nothing new to say.", 30, 12, "repetition"),
-    ],
-)
+    [("Thought {0}, word {1}.", 8, 24, "max-cycles"),
+     ("The same as ever, and nothing new to say.", 30, 12, "repetition")],
+)  # fmt: skip
 def test_a_room_that_does_not_stop_is_calmed_and_only_people_wake_it(
     words: str, most: int, turns: int, why: str
 ) -> None:
@@ -250,16 +237,11 @@ def test_who_does_not_answer_is_passed_after_the_time_of_a_turn() -> None:
 
 @pytest.mark.parametrize(
     ("mode", "members", "state", "speaker"),
-    [
-        ("none", "a b x", "disabled", None),
-        ("work", "a b", "disabled", None),
-        ("report", "a b", "dead", None),
-        ("chat", "x", "disabled", None),
-        ("chat", "a x", "disabled", "a"),  # one agent answers normally
-        ("chat", "a b", "normal", "a"),
-        ("chat", "a b c", "shuffle", "a"),
-    ],
-)
+    [("none", "a b x", "disabled", None), ("work", "a b", "disabled", None),
+     ("report", "a b", "dead", None), ("chat", "x", "disabled", None),
+     ("chat", "a x", "disabled", "a"),  # one agent answers normally
+     ("chat", "a b", "normal", "a"), ("chat", "a b c", "shuffle", "a")],
+)  # fmt: skip
 def test_modes(mode: str, members: str, state: str, speaker: str | None) -> None:
     play = Play(members, mode)
     play.post("x")

@@ -1,7 +1,5 @@
 """The published vectors of document 001."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs begin in their workspace, so the process that runs them goes there; come back."""
 
-from __future__ import annotations
-
 import pytest
 
 

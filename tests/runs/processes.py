@@ -1,18 +1,20 @@
 """What the tests of runs with real processes share."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from council.app import App
 from council.councils.model import State
 from council.runs import places
+from council.runs.drivers import RunPlace
 
+NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 PROGRAM = """#!/bin/sh
 cat >/dev/null
 echo $$ $COUNCIL_TOUR >> {root}/starts.{agent}
@@ -87,6 +89,21 @@ class Council:
         return places.held(f"{self.app().state_folder}/places")
 
 
+def fake(root: str | Path, name: str, does: str, shell: str = "/bin/sh") -> None:
+    """Make a program of a script, in the folder `bin`."""
+    path = Path(root, "bin", name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!{shell}\n{does}\n")
+    path.chmod(0o755)
+
+
+def place_in(root: str | Path, agent: str = "ada", **fields: Any) -> RunPlace:
+    """Return the place of a run, whose programs are in the folder `bin`."""
+    ident, path = f"c.1.{agent}.1", f"{root}/bin:{os.environ['PATH']}"
+    made = RunPlace(root=str(root), id=ident, agent=agent, folder=f"{root}/runs/{ident}")
+    return made.copy(**{"environ": {"PATH": path, "HOME": str(root)}, "now": NOW, **fields})
+
+
 def until(test, most: float = 60.0):
     """Wait until a test gives something true, and return it."""
     ends = time.monotonic() + most
@@ -98,7 +115,6 @@ def until(test, most: float = 60.0):
 
 def is_alive(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False

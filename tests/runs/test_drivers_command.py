@@ -1,46 +1,32 @@
 """The driver that runs programs: real small programs, real files."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from council.agents.settings import AgentSettings
 from council.kernel import times
-from council.runs.drivers import Output, RunPlace, command
+from council.runs.drivers import Output, command
 from council.runs.supervisor import run_agent
 from council.setup import keys
-
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+from tests.runs.processes import fake, place_in
 
 
 class Bench:
     def __init__(self, root) -> None:
-        self.root = str(root)
-        self.place = RunPlace(
-            root=self.root,
-            id="c.1.ada.1",
-            agent="ada",
-            folder=f"{self.root}/runs/c.1.ada.1",
-            environ={"PATH": f"{self.root}/bin:{os.environ['PATH']}", "HOME": self.root},
-        )
+        self.root, self.place = str(root), place_in(root)
 
-    def program(self, text: str, name: str = "bin/prog", shell: str = "/bin/sh") -> str:
-        path = f"{self.root}/{name}"
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as file:
-            file.write(f"#!{shell}\n{text}\n")
-        os.chmod(path, 0o755)
-        return path
+    def program(self, text: str, name: str = "prog", shell: str = "/bin/sh") -> None:
+        fake(self.root, name, text, shell)
 
     def run(self, prompt="What now?", seconds=20.0, stop=None, **fields) -> Output:
         fields.setdefault("argv", ["prog"])
         agent = AgentSettings(id="ada", driver="command", **fields)
-        self.place.now, self.place.seconds, self.place.stop = NOW, seconds, stop
+        self.place.seconds, self.place.stop = seconds, stop
         return run_agent(agent, prompt, self.place)
 
 
@@ -109,8 +95,7 @@ def test_a_child_that_keeps_the_output_open_is_ended(bench):
     output = bench.run()
     assert output.text == "Yes.\n" and not output.code
     assert time.monotonic() - began < 10
-    with open(f"{bench.root}/child") as file:
-        assert not os.path.exists(f"/proc/{file.read().strip()}/cwd")
+    assert not os.path.exists(f"/proc/{Path(f'{bench.root}/child').read_text().strip()}/cwd")
 
 
 STUBBORN = "import signal, time, os; signal.signal(15, signal.SIG_IGN); print('half', flush=True)\n"
@@ -170,7 +155,7 @@ def test_what_a_run_sees(bench):
 def test_home_and_path_come_from_elsewhere_under_a_bare_clock(bench):
     bench.program("echo $HOME $PATH", name="own")
     bench.place.environ = keys.environment(bench.root, {})
-    home, path = bench.run(argv=["./own"]).text.split()
+    home, path = bench.run(argv=["./bin/own"]).text.split()
     assert home.startswith("/") and "/usr/bin" in path
 
 

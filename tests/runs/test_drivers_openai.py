@@ -1,20 +1,15 @@
 """The driver `openai` against a small server on this machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from council.agents.settings import AgentSettings
-from council.runs.drivers import RunPlace
 from council.runs.supervisor import run_agent
-
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+from tests.runs.processes import place_in
 
 
 class Server(ThreadingHTTPServer):
@@ -60,16 +55,8 @@ def stream(*events: object, done: bool = True) -> str:
 
 def ask(tmp_path, server, environ=None, schema=None, **fields):
     agent = AgentSettings(id="ada", driver="openai", model="m", base_url=server.url, **fields)
-    place = RunPlace(
-        root=str(tmp_path),
-        id="c.1.ada.1",
-        schema=schema,
-        agent="ada",
-        folder=f"{tmp_path}/run",
-        environ={**os.environ, **(environ or {})},
-        now=NOW,
-        seconds=60.0,
-    )
+    environ = {**os.environ, **(environ or {})}
+    place = place_in(tmp_path, schema=schema, environ=environ, seconds=60.0)
     return run_agent(agent, "What now?", place)
 
 

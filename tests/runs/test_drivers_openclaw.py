@@ -1,19 +1,17 @@
 """The driver of OpenClaw, with a small program that says what the real one said."""
 
-from __future__ import annotations
-
 import json
 import os
-from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from council.agents.settings import AgentSettings
 from council.kernel.ids import digest
-from council.runs.drivers import Output, RunPlace
+from council.runs.drivers import Output
 from council.runs.supervisor import run_agent
+from tests.runs.processes import fake, place_in
 
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 TRACE = "f2eaea8e-a38c-4f15-a006-ef9b00117f18"
 USE = {"input": 800, "output": 100, "cacheRead": 200, "cacheWrite": 0, "total": 1100}
 
@@ -30,32 +28,21 @@ def refused(words):
 
 class Bench:
     def __init__(self, root) -> None:
-        self.root, folder = str(root), f"{root}/runs/c.1.henry.1"
-        environ = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(root)}
-        environ |= {"OPENCLAW_GATEWAY_TOKEN": "a-secret-token", "OTHER": "no"}
-        self.place = RunPlace(root=self.root, id="c.1.henry.1", agent="henry", folder=folder)
-        self.place.environ, self.place.token = environ, "of-the-run"
+        self.root, self.place = str(root), place_in(root, "henry", token="of-the-run", seconds=60.0)
+        self.place.environ |= {"OPENCLAW_GATEWAY_TOKEN": "a-secret-token", "OTHER": "no"}
         self.place.variables = {"COUNCIL_TRACE": TRACE, "TRACEPARENT": "00-1-2-01"}
 
     def run(self, said: object, code: int = 0, errors: str = "", **settings) -> Output:
         text = said if isinstance(said, str) else json.dumps(said, indent=2)
-        os.makedirs(f"{self.root}/bin", exist_ok=True)
-        with open(f"{self.root}/said", "w") as file:
-            file.write(text)
-        notes = (
-            'printf "%s\\n" "$@" > args; env > env; cat memory/shared/.council/openclaw/* > note'
-        )
-        with open(f"{self.root}/bin/openclaw", "w") as file:
-            file.write(f"#!/bin/sh\n{notes}\nls -l memory/shared/.council/openclaw > modes\n")
-            file.write(f'cat said; echo "{errors}" >&2; exit {code}\n')
-        os.chmod(f"{self.root}/bin/openclaw", 0o755)
-        self.place.now, self.place.seconds = NOW, 60.0
+        Path(f"{self.root}/said").write_text(text)
+        notes, folder = 'printf "%s\\n" "$@" > args; env > env', "memory/shared/.council/openclaw"
+        notes += f"; ls -l {folder} > modes; cat {folder}/* > note; cat said"
+        fake(self.root, "openclaw", f'{notes}; echo "{errors}" >&2; exit {code}')
         agent = AgentSettings(id="henry", driver="openclaw", **settings)
         return run_agent(agent, "/What now?", self.place)
 
     def read(self, name: str) -> str:
-        with open(f"{self.root}/{name}") as file:
-            return file.read()
+        return Path(f"{self.root}/{name}").read_text()
 
 
 @pytest.fixture
@@ -110,8 +97,7 @@ def test_the_turn_has_its_session_and_its_shell_the_variables_of_the_run(bench):
     assert args[:5] == ["agent", "--agent", "henry", "--session-key", key]
     assert args[args.index("--timeout") + 1] == "45"
     assert args[args.index("--model") + 1] == "openai/gpt-5"
-    with open(args[args.index("--message-file") + 1]) as prompt:
-        assert prompt.read() == "/What now?"
+    assert Path(args[args.index("--message-file") + 1]).read_text() == "/What now?"
     assert "OPENCLAW_GATEWAY_TOKEN=a-secret-token" in bench.read("env")
     assert "OTHER=" not in bench.read("env")
     note = json.loads(bench.read("note"))

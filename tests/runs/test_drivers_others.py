@@ -1,10 +1,7 @@
 """Presets and scripted answers."""
 
-from __future__ import annotations
-
 import json
 import os
-from datetime import UTC, datetime
 
 import pytest
 
@@ -13,28 +10,12 @@ from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
 from council.runs.drivers import Output, RunPlace
 from council.runs.supervisor import run_agent
-
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
-
-
-def place_in(root, **fields) -> RunPlace:
-    folder = f"{root}/runs/r"
-    environ = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(root)}
-    return RunPlace(
-        root=str(root), id="c.1.ada.1", agent="ada", folder=folder, environ=environ, **fields
-    )
+from tests.runs.processes import fake, place_in
 
 
 def run(agent: AgentSettings, place: RunPlace, prompt: str = "What now?", seconds=20.0) -> Output:
-    place.now, place.seconds = NOW, seconds
+    place.seconds = seconds
     return run_agent(agent, prompt, place)
-
-
-def fake(root, name: str, does: str) -> None:
-    os.makedirs(f"{root}/bin", exist_ok=True)
-    with open(f"{root}/bin/{name}", "w") as file:
-        file.write(f"#!/bin/sh\n{does}\n")
-    os.chmod(f"{root}/bin/{name}", 0o755)
 
 
 def lines(*events: dict[str, object]) -> str:
@@ -63,8 +44,7 @@ def test_a_refused_key_ends_a_program_that_tries_on(tmp_path):
 def test_opencode_may_not_write(tmp_path):
     fake(tmp_path, "opencode", 'printf "%s" "$OPENCODE_PERMISSION" > seen')
     run(AgentSettings(id="ada", driver="command", preset="opencode"), place_in(tmp_path))
-    with open(tmp_path / "seen") as file:
-        assert json.load(file) == {"bash": "deny", "edit": "deny"}
+    assert json.loads((tmp_path / "seen").read_text()) == {"bash": "deny", "edit": "deny"}
 
 
 @pytest.mark.parametrize("name", sorted(programs.presets()))
@@ -95,8 +75,7 @@ def test_a_program_that_takes_a_schema_gets_it(tmp_path, name):
     agent = AgentSettings(id="ada", driver="command", preset=name)
     for given in (schema, None):
         run(agent, place_in(tmp_path, schema=given))
-        with open(tmp_path / "args") as args:
-            told = args.read()
+        told = (tmp_path / "args").read_text()
         assert (json.dumps(schema, separators=(",", ":")) in told) is (
             bool(given) and name != "llm"
         )

@@ -1,7 +1,5 @@
 """Runs with real processes: killed, stopped, too late, several at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

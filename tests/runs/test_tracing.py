@@ -1,7 +1,5 @@
 """Traces that the environment carries."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,23 +13,19 @@ UUID = "f2eaea8e-a38c-4f15-a006-ef9b00117f18"
 
 @pytest.mark.parametrize(
     ("environ", "carrier"),
-    [
-        ({}, {}),
-        ({"TRACEPARENT": GOOD}, {"TRACEPARENT": GOOD}),
-        ({"traceparent": GOOD}, {"TRACEPARENT": GOOD}),
-        ({"TRACEPARENT": "nonsense", "traceparent": GOOD}, {"TRACEPARENT": GOOD}),
-        ({"TRACEPARENT": f"{GOOD}-more"}, {}),
-        ({"TRACEPARENT": f"01-{TRACE}-{SPAN}-00-more"}, {"TRACEPARENT": f"00-{TRACE}-{SPAN}-00"}),
-        ({"TRACEPARENT": f"ff-{TRACE}-{SPAN}-01"}, {}),
-        ({"TRACEPARENT": f"00-{'0' * 32}-{SPAN}-01"}, {}),
-        ({"TRACEPARENT": f"00-{TRACE}-{'0' * 16}-01"}, {}),
-        ({"TRACEPARENT": GOOD.upper()}, {}),
-        ({"TRACESTATE": "a=1"}, {}),
-        ({"TRACEPARENT": GOOD, "TRACESTATE": "a=1"}, {"TRACEPARENT": GOOD, "TRACESTATE": "a=1"}),
-        ({"TRACEPARENT": GOOD, "TRACESTATE": "a=\n1"}, {"TRACEPARENT": GOOD}),
-        ({"TRACEPARENT": GOOD, "TRACESTATE": "a" * 513}, {"TRACEPARENT": GOOD}),
-    ],
-)
+    [({}, {}), ({"TRACEPARENT": GOOD}, {"TRACEPARENT": GOOD}),
+     ({"traceparent": GOOD}, {"TRACEPARENT": GOOD}),
+     ({"TRACEPARENT": "nonsense", "traceparent": GOOD}, {"TRACEPARENT": GOOD}),
+     ({"TRACEPARENT": f"{GOOD}-more"}, {}),
+     ({"TRACEPARENT": f"01-{TRACE}-{SPAN}-00-more"}, {"TRACEPARENT": f"00-{TRACE}-{SPAN}-00"}),
+     ({"TRACEPARENT": f"ff-{TRACE}-{SPAN}-01"}, {}),
+     ({"TRACEPARENT": f"00-{'0' * 32}-{SPAN}-01"}, {}),
+     ({"TRACEPARENT": f"00-{TRACE}-{'0' * 16}-01"}, {}), ({"TRACEPARENT": GOOD.upper()}, {}),
+     ({"TRACESTATE": "a=1"}, {}),
+     ({"TRACEPARENT": GOOD, "TRACESTATE": "a=1"}, {"TRACEPARENT": GOOD, "TRACESTATE": "a=1"}),
+     ({"TRACEPARENT": GOOD, "TRACESTATE": "a=\n1"}, {"TRACEPARENT": GOOD}),
+     ({"TRACEPARENT": GOOD, "TRACESTATE": "a" * 513}, {"TRACEPARENT": GOOD})],
+)  # fmt: skip
 def test_what_is_carried(environ, carrier):
     assert tracing.carried(environ) == carrier
 

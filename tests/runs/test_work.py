@@ -1,7 +1,5 @@
 """When a run that failed is tried again: rows of what was, and what comes next."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """What the scenarios share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

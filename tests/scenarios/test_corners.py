@@ -1,7 +1,5 @@
 """The installed command in the corners: streams, errors, runs, names, steering."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

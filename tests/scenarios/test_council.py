@@ -1,7 +1,5 @@
 """Councils from the question to the minutes, as people and programs see them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What people met in their first week: sentences that were false, waits that were too long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

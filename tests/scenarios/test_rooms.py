@@ -1,10 +1,7 @@
 """Rooms through the installed command: hooks, programs, a discussion, a master and its slave."""
 
-from __future__ import annotations
-
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +12,7 @@ import pytest
 from council.app import App
 from council.kernel.errors import Refusal
 from council.rooms import relay, service
+from tests.runs.processes import until
 from tests.scenarios.workspaces import Workspace
 
 GUIDE = "## Topic\nTea.\n\n## Goals\nOne tea.\n\n## Completion criteria\nAll agree.\n"
@@ -26,22 +24,12 @@ def said(team: Workspace, room: str) -> list[tuple[str, str]]:
     return [(one["author"], one["content"]) for one in shown["messages"]]
 
 
-def until(team: Workspace, room: str, is_there: Callable[[Any], bool]) -> Any:
-    ends = time.monotonic() + 20
-    while not is_there(shown := team.json("show", room)):
-        assert time.monotonic() < ends, shown
-        time.sleep(0.1)
-    return shown
-
-
 def test_hooks_take_turns_as_document_001_says(workspace: Callable[..., Workspace]) -> None:
     team = workspace("henry", "sage")
     made = team.json("channel", "create", "chat", "Kitchen", "--participants", "henry,sage,alice")
     assert (made["name"], made["turnState"], made["currentSpeaker"]) == (
-        "kitchen",
-        "normal",
-        "henry",
-    )
+        "kitchen", "normal", "henry",
+    )  # fmt: skip
     assert made["members"] == ["moderator", "henry", "sage", "alice"]
     assert team.json("turn", "begin", "elsewhere", "--as", "sage")["reason"] == "disabled"
     team.run("channel", "post", "kitchen", "Which kettle?", "--as", "Alice")
@@ -83,7 +71,7 @@ def test_programs_talk_until_all_pass(workspace: Callable[..., Workspace]) -> No
     team.json("channel", "create", "chat", "den", "--participants", "henry,sage")
     team.json("channel", "post", "den", "Which one?", "--as", "alice", "--key", "k")
     team.json("channel", "post", "den", "Which one?", "--as", "alice", "--key", "k")
-    shown = until(team, "den", lambda room: room["dormant"])
+    shown = until(lambda: (room := team.json("show", "den"))["dormant"] and room)
     assert [(one["author"], one["content"]) for one in shown["messages"]] == [
         ("alice", "Which one?"),
         ("henry", "Mine."),
@@ -126,7 +114,7 @@ def test_a_discussion_ends_in_minutes(
         assert team.run(*done, "council.toml", "--as", "henry").returncode == 6
         assert team.run(*done, path.replace("tea", "coffee"), "--as", "henry").returncode == 5
         team.json(*done, path, "--as", "henry")
-    shown = until(team, "tea", lambda room: (room["discussion"] or {}).get("minutes"))
+    shown = until(lambda: (room := team.json("show", "tea"))["discussion"]["minutes"] and room)
     assert shown["turnState"] == "archived"
     minutes = (team.root / shown["discussion"]["minutes"]).read_text()
     assert "Green tea it is." in minutes

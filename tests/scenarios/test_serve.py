@@ -1,7 +1,5 @@
 """`council serve` as a process: its address, a link, live events, runs that it starts, its end."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -40,11 +38,9 @@ class Server:
     def zombies(self) -> int:
         """Return how many children have ended and were not waited for."""
         done = subprocess.run(
-            ["ps", "-o", "stat=", "--ppid", str(self.process.pid)],
-            capture_output=True,
-            text=True,
+            ["ps", "-o", "stat=", "--ppid", str(self.process.pid)], capture_output=True, text=True,
             check=False,
-        )
+        )  # fmt: skip
         return done.stdout.count("Z")
 
 

@@ -1,15 +1,13 @@
 """Document 002 through the installed command: its four flows, and lines that are sent by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
 
+from tests.runs.processes import until
 from tests.scenarios.workspaces import Workspace
 
 WORKER = """import pathlib, sys
@@ -24,7 +22,6 @@ lines = (folder / (sys.argv[1] + ".say")).read_text().split("\\n---\\n")
 line = lines[min(run, len(lines) - 1)]
 print(line.replace("{M}", "M%d" % (int(asked[0][1:]) + 1)))
 """
-Hire = Callable[..., None]
 
 
 @pytest.fixture
@@ -47,13 +44,6 @@ def hire(team: Workspace, agent: str, caps: str, *lines: str) -> None:
 def line(kind: str, data: str, route: str = "W1>O1", depth: int = 0, budget: str = "B300") -> str:
     state = {"S": "D", "E": "F"}.get(kind, "R")
     return f"{{M}}|{route}|{kind}|T1|P1|{state}|-|{depth}|S1|{budget}|{data}"
-
-
-def until(test: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 30
-    while not test():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
 
 
 ASK = ["msg", "send", "--wait", "--timeout", "20s", "--user"]
@@ -117,11 +107,9 @@ def test_a_question_is_put_to_the_user(office: Workspace) -> None:
 def test_workers_join_leave_and_answer_by_hand(office: Workspace) -> None:
     send = ["msg", "send"]
     joined = office.json(
-        *send,
-        "M1|W3>O1|J|T0|P1|N|-|0|S0|-|caps=web_search,summarize;max_depth=2;version=V5",
-        "--as",
-        "ada",
-    )
+        *send, "M1|W3>O1|J|T0|P1|N|-|0|S0|-|caps=web_search,summarize;max_depth=2;version=V5",
+        "--as", "ada",
+    )  # fmt: skip
     assert joined["answer"] == "M2|O1>W3|A|T0|P1|D|-|0|S0|-|registered;id=W3;status=active"
     conflict = office.run(*send, "M1|W3>O1|J|T0|P1|N|-|0|S0|-|caps=x", "--as", "bea")
     assert conflict.returncode == 6 and "ID_CONFLICT" in conflict.stderr

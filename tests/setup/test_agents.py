@@ -1,8 +1,7 @@
 """Adding, changing and removing agents."""
 
-from __future__ import annotations
-
 import os
+from pathlib import Path
 
 import pytest
 
@@ -38,12 +37,10 @@ def test_an_agent_is_added_changed_and_put_aside(app):
     ("ident", "facts"), [("Bea", {}), ("bea", {"preset": "nope"}), ("bea", {"base_url": "file:/x"})]
 )
 def test_what_cannot_be_run_is_refused_and_changes_nothing(app, ident, facts):
-    with open(f"{app.root}/council.toml") as file:
-        before = file.read()
+    before = Path(f"{app.root}/council.toml").read_text()
     with pytest.raises(Invalid):
         agents.add(app, ident, **facts)
-    with open(f"{app.root}/council.toml") as file:
-        assert file.read() == before
+    assert Path(f"{app.root}/council.toml").read_text() == before
     assert sorted(os.listdir(f"{app.root}/memory/agents")) == [".gitignore", "ann"]
 
 

@@ -1,7 +1,5 @@
 """What runs the heartbeat: lines and units that are written, and those that are read."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import stat
@@ -48,17 +46,9 @@ def test_a_shell_reads_an_escaped_word_as_it_was_whatever_the_cron_makes_of_perc
 
 @pytest.mark.parametrize(
     ("seconds", "fields"),
-    [
-        (60, "* * * * *"),
-        (300, "*/5 * * * *"),
-        (3600, "0 * * * *"),
-        (6 * 3600, "0 */6 * * *"),
-        (86400, "0 0 * * *"),
-        (7 * 60, None),
-        (90 * 60, None),
-        (5 * 3600, None),
-    ],
-)
+    [(60, "* * * * *"), (300, "*/5 * * * *"), (3600, "0 * * * *"), (6 * 3600, "0 */6 * * *"),
+     (86400, "0 0 * * *"), (7 * 60, None), (90 * 60, None), (5 * 3600, None)],
+)  # fmt: skip
 def test_an_interval_is_five_fields_or_refused(seconds, fields):
     if fields is None:
         with pytest.raises(Usage):
@@ -69,17 +59,14 @@ def test_an_interval_is_five_fields_or_refused(seconds, fields):
 
 @pytest.mark.parametrize(
     ("code", "words", "writes"),
-    [
-        (1, "no crontab for root", True),
-        (1, "crontab: can't open 'root': No such file or directory", True),
-        (111, "bcrontab: Fatal: Crontab does not exist", True),
-        (0, "no crontab for root", True),
-        (0, "user root has no fcrontab.", True),
-        (1, "crontab: can't open 'root': Permission denied", False),
-        (1, "You (x) are not allowed to use this program (crontab)", False),
-        (111, "bcrontab: Fatal: Could not determine user name", False),
-    ],
-)
+    [(1, "no crontab for root", True),
+     (1, "crontab: can't open 'root': No such file or directory", True),
+     (111, "bcrontab: Fatal: Crontab does not exist", True), (0, "no crontab for root", True),
+     (0, "user root has no fcrontab.", True),
+     (1, "crontab: can't open 'root': Permission denied", False),
+     (1, "You (x) are not allowed to use this program (crontab)", False),
+     (111, "bcrontab: Fatal: Could not determine user name", False)],
+)  # fmt: skip
 def test_a_first_crontab_is_made_only_where_there_surely_is_none(machine, code, words, writes):
     here, root, env = machine
     (here / "words").write_text(words)
@@ -116,21 +103,12 @@ def test_a_lost_marker_stops_every_change(machine):
 
 @pytest.mark.parametrize(
     ("when", "runs"),
-    [
-        ("*/15 22-6 * * *", False),
-        ("*/15 * * * fri-mon", False),
-        ("*/15 * * * 5-1", False),
-        ("0 8 * nov-feb *", False),
-        ("*/15 22-23,0-6 * * *", True),
-        ("*/15 * * * fri,sat,sun,mon", True),
-        ("0~59 * * * *", True),
-        ("0~59/5 8-18 * * mon-fri", True),
-        ("~ * * * *", True),
-        ("@hourly", True),
-        ("@reboot", False),
-        ("# 5 * * * *", False),
-    ],
-)
+    [("*/15 22-6 * * *", False), ("*/15 * * * fri-mon", False), ("*/15 * * * 5-1", False),
+     ("0 8 * nov-feb *", False), ("*/15 22-23,0-6 * * *", True),
+     ("*/15 * * * fri,sat,sun,mon", True), ("0~59 * * * *", True),
+     ("0~59/5 8-18 * * mon-fri", True), ("~ * * * *", True), ("@hourly", True), ("@reboot", False),
+     ("# 5 * * * *", False)],
+)  # fmt: skip
 def test_a_line_written_by_hand(machine, when, runs):
     here, root, env = machine
     line = f"{when} /opt/bin/council heartbeat --root {schedule.escaped(root)}"
@@ -140,16 +118,11 @@ def test_a_line_written_by_hand(machine, when, runs):
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "cd '{root}' && council heartbeat",
-        "cd '{root}'; nice /usr/bin/council heartbeat --wait",
-        "COUNCIL_ROOT='{root}' council heartbeat",
-        "python3 -m council heartbeat '--root={root}'",
-        "bash -lc \"cd '{root}' && council heartbeat\"",
-        "(cd '{root}'; council heartbeat)",
-        "cd ~/my\\ 100\\%\\ team && council heartbeat",
-    ],
-)
+    ["cd '{root}' && council heartbeat", "cd '{root}'; nice /usr/bin/council heartbeat --wait",
+     "COUNCIL_ROOT='{root}' council heartbeat", "python3 -m council heartbeat '--root={root}'",
+     "bash -lc \"cd '{root}' && council heartbeat\"", "(cd '{root}'; council heartbeat)",
+     "cd ~/my\\ 100\\%\\ team && council heartbeat"],
+)  # fmt: skip
 def test_other_ways_to_run_the_heartbeat_are_known(machine, command, monkeypatch):
     here, root, env = machine
     monkeypatch.setenv("HOME", env["HOME"])

@@ -1,7 +1,5 @@
 """The demo and rehearsals: whole councils without a model."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from datetime import UTC, datetime
@@ -63,12 +61,9 @@ def test_a_rehearsal_takes_the_options_and_members_that_are_named(app):
     *_, state = demo.rehearse(
         app,
         service.Opening(
-            topic="Tabs?",
-            procedure="deliberation",
-            agents=["x", "y"],
-            config={"options": ["yes", "no"]},
-            name="k",
+            topic="Tabs?", procedure="deliberation", agents=["x", "y"],
+            config={"options": ["yes", "no"]}, name="k",
         ),
-    )
+    )  # fmt: skip
     assert list(state.participants) == ["x", "y"] and state.name == "k"
     assert {e.heard.choice for e in state.entries if e.kind == "vote"} == {"A", "B"}

@@ -1,7 +1,5 @@
 """Accounts of Discord: registered by hand, scanned from `ego.json` (document 001, section 1)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -13,15 +11,12 @@ from council.kernel.errors import Refusal
 from council.setup import agents, identities, init
 
 EGO: dict[str, Any] = {
-    "columns": ["discord-id", "mail"],
-    "publicColumns": [],
-    "publicScope": {},
+    "columns": ["discord-id", "mail"], "publicColumns": [], "publicScope": {},
     "agentScope": {
         "home-developer": {"discord-id": "123456789012345678"},
-        "home-researcher": {"discord-id": "987654321098765432"},
-        "mute": {"discord-id": ""},
+        "home-researcher": {"discord-id": "987654321098765432"}, "mute": {"discord-id": ""},
     },
-}
+}  # fmt: skip
 
 
 def team(root: Path) -> App:

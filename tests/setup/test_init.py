@@ -1,10 +1,9 @@
 """Making a workspace."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -37,8 +36,7 @@ def test_what_people_wrote_is_never_overwritten(tmp_path):
     root = str(tmp_path)
     os.makedirs(f"{root}/skills/council/references")
     for path in ("council.toml", ".gitignore", "skills/council/references/COUNCIL.md"):
-        with open(f"{root}/{path}", "w") as file:
-            file.write("# mine\n")
+        Path(f"{root}/{path}").write_text("# mine\n")
     init.init(root, ["ann"], "", BARE)
     for path in ("council.toml", ".gitignore", "skills/council/references/COUNCIL.md"):
         assert _text(root, path) == "# mine\n"
@@ -47,8 +45,7 @@ def test_what_people_wrote_is_never_overwritten(tmp_path):
 def test_programs_on_path_become_agents_unless_others_are_named(tmp_path):
     os.mkdir(f"{tmp_path}/bin")
     for name in ("claude", "codex", "ollama", "pi"):
-        with open(f"{tmp_path}/bin/{name}", "w") as file:
-            file.write("#!/bin/sh\n")
+        Path(f"{tmp_path}/bin/{name}").write_text("#!/bin/sh\n")
         os.chmod(f"{tmp_path}/bin/{name}", 0o755)
     env = {"PATH": f"{tmp_path}/bin"}
     made = init.init(f"{tmp_path}/all", [], "", env)
@@ -97,5 +94,4 @@ def _files(root):
 
 
 def _text(root, path):
-    with open(f"{root}/{path}", encoding="utf-8") as file:
-        return file.read()
+    return Path(f"{root}/{path}").read_text(encoding="utf-8")

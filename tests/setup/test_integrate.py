@@ -1,10 +1,9 @@
 """Adding council to agent programs: all else in their settings stays."""
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +13,9 @@ from council.setup import init
 from council.setup.integrate import PROGRAMS, integrate
 
 FILES = {
-    "claude": ".claude.json",
-    "codex": ".codex/config.toml",
-    "gemini": ".gemini/settings.json",
+    "claude": ".claude.json", "codex": ".codex/config.toml", "gemini": ".gemini/settings.json",
     "opencode": ".config/opencode/opencode.json",
-}
+}  # fmt: skip
 JSON = [
     "", '{"a": 1}', '{\n    "a": {"mcpServers": 1, "mcp": "}"}\n}\n',
     '{"KEY": {"x": {"command": "x"}}}',
@@ -41,13 +38,11 @@ def path_of(app, program):
 
 
 def content(path):
-    with open(path, "rb") as file:
-        return file.read()
+    return Path(path).read_bytes()
 
 
 def servers(app, program):
-    with open(path_of(app, program), encoding="utf-8") as file:
-        text = file.read()
+    text = Path(path_of(app, program)).read_text(encoding="utf-8")
     if program == "codex":
         return tomllib.loads(text)["mcp_servers"]
     return json.loads(text)["mcp" if program == "opencode" else "mcpServers"]
@@ -63,8 +58,7 @@ def test_what_is_added_is_removed_and_all_else_stays(app, program, text):
         os.chmod(path, 0o640)
     done = integrate(app, program, as_="ann")
     assert (done["outcome"], done["settings"]) == ("added", path)
-    with open(f"{done['skill']}/SKILL.md", encoding="utf-8") as file:
-        assert "name: council" in file.read()
+    assert "name: council" in Path(f"{done['skill']}/SKILL.md").read_text(encoding="utf-8")
     after = content(path)
     assert integrate(app, program, as_="ann")["outcome"] == "unchanged"
     assert content(path) == after
@@ -134,8 +128,7 @@ def test_what_is_not_ours_is_neither_replaced_nor_removed(app, program, tmp_path
 def test_settings_that_cannot_be_read_are_left_alone(app, program, text):
     path = path_of(app, program)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    Path(path).write_text(text, encoding="utf-8")
     with pytest.raises(Invalid) as caught:
         integrate(app, program)
     assert content(path) == text.encode() and app.root in caught.value.hint  # what to add

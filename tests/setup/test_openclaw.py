@@ -1,7 +1,5 @@
 """OpenClaw set up by its own commands, of which a small program does what the real ones do."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -15,7 +13,8 @@ from council.agents.settings import AgentSettings
 from council.app import App
 from council.rooms import decisions, service
 from council.rooms.row import ROOMS
-from council.setup import init, openclaw, schedule
+from council.setup import init, schedule
+from council.setup import integrate as openclaw
 from tests.scenarios.workspaces import COMMAND
 
 STAND_IN = f"""#!{sys.executable}

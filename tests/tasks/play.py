@@ -1,7 +1,5 @@
 """A context played by hand: what happens, and what follows from it, on one clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Random histories of a context: no task twice, none forgotten, and all come to an end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings
@@ -18,16 +16,11 @@ WORKERS = {
     "W3": Worker(agent_id="cid", caps=["test"]),
 }
 OUTPUTS = [
-    ("S", "D", "-", "result=Yes"),
-    ("E", "F", "E20", "desc=late"),
-    ("E", "F", "E17", "needed=900"),
-    ("E", "F", "E33", "desc=gone"),
-    ("C", "R", "-", "question=Which;options=a,b"),
-    ("X", "R", "-", "call=plan"),
-    ("X", "R", "-", "call=test"),
-    ("U", "R", "-", "progress=50%"),
+    ("S", "D", "-", "result=Yes"), ("E", "F", "E20", "desc=late"), ("E", "F", "E17", "needed=900"),
+    ("E", "F", "E33", "desc=gone"), ("C", "R", "-", "question=Which;options=a,b"),
+    ("X", "R", "-", "call=plan"), ("X", "R", "-", "call=test"), ("U", "R", "-", "progress=50%"),
     ("Yes.", "", "", ""),
-]
+]  # fmt: skip
 STEPS = st.one_of(
     st.tuples(st.just("ask"), st.sampled_from(["plan", "test", ""])),
     st.tuples(st.just("run"), st.sampled_from(OUTPUTS)),

@@ -1,7 +1,5 @@
 """Who takes part: lines to the registry, and what O1 answers."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 
@@ -50,13 +48,10 @@ def test_a_worker_joins_changes_and_leaves(office: Office) -> None:
 
 
 REFUSED: list[tuple[str, str, str, str, type[Exception]]] = [
-    ("J", "caps=x", "W1", "bea", Refused),
-    ("J", "version=V9;fallback=V2", "W3", "eve", Refused),
-    ("J", "caps=Web search", "W3", "eve", Invalid),
-    ("K", "caps=a-b", "W1", "ada", Invalid),
-    ("H", "load=200%", "W1", "ada", Invalid),
-    ("H", "load=1%", "W7", "ada", NotFound),
-]
+    ("J", "caps=x", "W1", "bea", Refused), ("J", "version=V9;fallback=V2", "W3", "eve", Refused),
+    ("J", "caps=Web search", "W3", "eve", Invalid), ("K", "caps=a-b", "W1", "ada", Invalid),
+    ("H", "load=200%", "W1", "ada", Invalid), ("H", "load=1%", "W7", "ada", NotFound),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "data", "sender", "agent", "error"), REFUSED)

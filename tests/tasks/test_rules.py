@@ -1,7 +1,5 @@
 """What follows on requests, answers, failures and time: the orchestrator of document 002."""
 
-from __future__ import annotations
-
 import pytest
 
 from council.kernel.errors import Invalid, NotFound, Refused
@@ -45,12 +43,10 @@ def test_a_context_ends_before_its_numbers_do() -> None:
 
 
 REJECTED = [
-    ("W7", {}, "call=test", "E41"),
-    ("W2", {}, "call=fly", "E19"),
-    ("W2", {"depth": "4"}, "call=test", "E16"),
-    ("W2", {"budget": "B900"}, "call=test", "E17"),
+    ("W7", {}, "call=test", "E41"), ("W2", {}, "call=fly", "E19"),
+    ("W2", {"depth": "4"}, "call=test", "E16"), ("W2", {"budget": "B900"}, "call=test", "E17"),
     ("W2", {}, "call=test;src=#REF:T9:x", "E43"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("target", "more", "data", "code"), REJECTED)
@@ -100,12 +96,9 @@ def test_a_question_is_put_to_the_user_twice_at_most() -> None:
 
 @pytest.mark.parametrize(
     ("policy", "flow", "state"),
-    [
-        ("wait", ["O1>User D"], "R"),
-        ("first", ["User>O1 C", "O1>W1 C"], "R"),
-        ("abandon", ["O1>W1 E E23"], "F"),
-    ],
-)
+    [("wait", ["O1>User D"], "R"), ("first", ["User>O1 C", "O1>W1 C"], "R"),
+     ("abandon", ["O1>W1 E E23"], "F")],
+)  # fmt: skip
 def test_nobody_chooses_for_a_person(policy: str, flow: list[str], state: str) -> None:
     it = Played(choice_policy=policy)
     it.ask("Paint", "plan")
@@ -118,14 +111,9 @@ def test_nobody_chooses_for_a_person(policy: str, flow: list[str], state: str) -
 
 
 CODES: list[tuple[str, list[str], str]] = [
-    ("E31", ["O1>W2 R"], "R"),
-    ("E32", ["O1>W2 R"], "R"),
-    ("E20", ["O1>W1 R"], "R"),
-    ("E33", [], "F"),
-    ("E40", [], "F"),
-    ("E19", [], "F"),
-    ("E99", [], "F"),
-]
+    ("E31", ["O1>W2 R"], "R"), ("E32", ["O1>W2 R"], "R"), ("E20", ["O1>W1 R"], "R"),
+    ("E33", [], "F"), ("E40", [], "F"), ("E19", [], "F"), ("E99", [], "F"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("code", "flow", "state"), CODES)
@@ -198,14 +186,11 @@ def test_a_budget_is_raised_once() -> None:
 
 
 BAD = [
-    "Five of them.",
-    said("S", "results=5").replace("|D|", "|Done|"),
-    said("S", "results=5").replace("S1", "S7"),
-    said("S", "results=5").replace("T1", "T8"),
-    said("S", "results=5").replace("W1>", "W2>"),
-    said("S", "see=#REF:T9:x"),
+    "Five of them.", said("S", "results=5").replace("|D|", "|Done|"),
+    said("S", "results=5").replace("S1", "S7"), said("S", "results=5").replace("T1", "T8"),
+    said("S", "results=5").replace("W1>", "W2>"), said("S", "see=#REF:T9:x"),
     said("U", "progress=50%"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", BAD)

@@ -1,7 +1,5 @@
 """Which worker gets a task."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -31,13 +29,10 @@ WORKERS = {
     "R1": Worker(agent_id="r", caps=["web_search"]),
 }
 CHOICES: list[tuple[list[str], float, list[str], list[str]]] = [
-    ([], 0.5, [], ["W2", "W10", "W1"]),
-    (["web_search"], 0.5, [], ["W2", "W1"]),
-    (["web_search", "plan"], 0.5, [], ["W2", "W10", "W1"]),
-    (["web_search"], 0.5, ["W2"], ["W1"]),
-    (["web_search", "plan"], 1.0, [], ["W1"]),
-    (["translate"], 0.0, [], []),
-]
+    ([], 0.5, [], ["W2", "W10", "W1"]), (["web_search"], 0.5, [], ["W2", "W1"]),
+    (["web_search", "plan"], 0.5, [], ["W2", "W10", "W1"]), (["web_search"], 0.5, ["W2"], ["W1"]),
+    (["web_search", "plan"], 1.0, [], ["W1"]), (["translate"], 0.0, [], []),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("required", "threshold", "without", "order"), CHOICES)

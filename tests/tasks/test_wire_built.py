@@ -1,7 +1,5 @@
 """Messages built, answered, signed, and carried between versions and back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -27,19 +25,14 @@ texts = st.text(
     max_size=60,
 )
 messages = st.builds(
-    lambda **values: Message(**values),
-    number=st.integers(1, 9999),
+    lambda **values: Message(**values), number=st.integers(1, 9999),
     sender=st.sampled_from(["O1", "W1", "W42", "R1"]),
-    receiver=st.sampled_from(["O1", "W7", "G2", "W*", "*"]),
-    kind=st.sampled_from("RSCUABHX"),
-    task=st.sampled_from(["", "T1", "T999"]),
-    priority=st.sampled_from(["", "P0", "P2"]),
-    state=st.sampled_from(["", "N", "R", "D", "F", "X"]),
-    depth=st.integers(0, 3),
-    context=st.sampled_from(["S0", "S1", "Sabc12"]),
-    budget=st.none() | st.integers(0, 9999),
+    receiver=st.sampled_from(["O1", "W7", "G2", "W*", "*"]), kind=st.sampled_from("RSCUABHX"),
+    task=st.sampled_from(["", "T1", "T999"]), priority=st.sampled_from(["", "P0", "P2"]),
+    state=st.sampled_from(["", "N", "R", "D", "F", "X"]), depth=st.integers(0, 3),
+    context=st.sampled_from(["S0", "S1", "Sabc12"]), budget=st.none() | st.integers(0, 9999),
     data=texts,
-)
+)  # fmt: skip
 
 
 @given(messages)
@@ -116,11 +109,9 @@ def test_a_fault_is_answered_with_its_code(row: dict[str, Any]) -> None:
 ANSWERS = [
     ("MSG_X|O1>W1|R|TASK_01|P0|N|scan", "MSG_01|W1>O1|E|TASK_01|P0|-|E05:parsing;seg=1"),
     ("M4|O1>W2|X|T1|P0|N|-|scan", "M5|W2>O1|E|T1|P0|-|E14|seg=3;got=X"),
-    (
-        "M1|O1>W1|R|T1|P1|Q|-|1|S1|B500|go",
-        "M2|W1>O1|E|T1|P1|F|E15|1|S1|B500|desc=invalid state or transition;details=seg 6;got=Q",
-    ),
-]
+    ("M1|O1>W1|R|T1|P1|Q|-|1|S1|B500|go",
+     "M2|W1>O1|E|T1|P1|F|E15|1|S1|B500|desc=invalid state or transition;details=seg 6;got=Q"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "answer"), ANSWERS)

@@ -1,7 +1,5 @@
 """The msg commands, as installed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -15,7 +13,9 @@ LINE = "M1|O1>W1|R|T1|P1|N|-|0|S1|B500|go"
 @pytest.fixture
 def anywhere(tmp_path: Path) -> Workspace:
     """Return a directory that is no workspace: messages need none."""
-    return Workspace(tmp_path)
+    made = Workspace(tmp_path)
+    del made.env["COUNCIL_ROOT"]
+    return made
 
 
 def test_messages_are_parsed_one_by_one(anywhere: Workspace) -> None:

@@ -1,8 +1,5 @@
 """The lines of workers as models write them."""
 
-from __future__ import annotations
-
-import json
 from typing import Any
 
 import pytest
@@ -10,7 +7,7 @@ import pytest
 from council.tasks.wire import lines
 from council.tasks.wire.conversion import message_of
 from council.tasks.wire.parsing import parse
-from tests.vectors.rows import VECTORS
+from tests.vectors.rows import rows
 
 REQUEST = message_of("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=web_search")
 GOOD = "M2|W1>O1|S|T1|P1|D|-|0|S1|B300|results=5"
@@ -20,13 +17,8 @@ def expected(**more: Any) -> lines.Expected:
     return lines.Expected(request=REQUEST, worker="W1", **more)
 
 
-def corpus() -> list[Any]:
-    rows = (VECTORS / "worker-lines.jsonl").read_text(encoding="utf-8").splitlines()
-    return [pytest.param(row, id=row["name"]) for row in map(json.loads, rows)]
-
-
 @pytest.mark.parametrize("lang", ["en", "fr"])
-@pytest.mark.parametrize("row", corpus())
+@pytest.mark.parametrize("row", rows("worker-lines"), ids=lambda row: row["name"])
 def test_a_line_is_read_or_explained(row: dict[str, Any], lang: str) -> None:
     heard = lines.read_line(row["text"], expected(lang=lang))
     if row["want"] == "read":
@@ -51,15 +43,12 @@ FAULTS = [
     (GOOD.replace("|D|", "|Done|"), "STATE is Done and must be N, R, D, F, X or -", GOOD),
     (GOOD.replace("|S|", "|Success|"), "TYPE is Success and must be one letter: S, E, C, U", GOOD),
     (GOOD + "|6", "DATA contains a bar", GOOD.replace("results=5", "result=…")),
-    (
-        "M2|W1>O1|E|T1|P1|E33|-|0|S1|B300|desc=none",
-        "STATE is E33",
-        "M2|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=none",
-    ),
+    ("M2|W1>O1|E|T1|P1|E33|-|0|S1|B300|desc=none", "STATE is E33",
+     "M2|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=none"),
     ("Five of them.", "there is no line of the protocol", GOOD.replace("results=5", "result=…")),
     (GOOD.replace("W1>O1", "W1:O1"), "ROUTE is W1:O1", GOOD),
     (GOOD.replace("M2|", "High|"), "MSG is High", GOOD),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "fault", "right"), FAULTS)
@@ -78,11 +67,9 @@ READ = [
     (f"```\n{GOOD}\nsix\n\nseven\n```\nBye.", "results=5", "5\nsix\n\nseven"),
     ("M2|W1>O1|S|T1|P1|D|-|a=1;b=2", "a=1;b=2", ""),
     ("MSG_02|W1>O1|S|TASK_01|P1|D|done", "done", ""),
-    ("Answer: `MSG_02|W|S|TASK_01|done`", "done", ""),
-    (f"- _{GOOD}_", "results=5", ""),
-    (f"<answer>{GOOD}</answer>", "results=5", ""),
-    (f"I sent **{GOOD}** to you", "results=5", ""),
-]
+    ("Answer: `MSG_02|W|S|TASK_01|done`", "done", ""), (f"- _{GOOD}_", "results=5", ""),
+    (f"<answer>{GOOD}</answer>", "results=5", ""), (f"I sent **{GOOD}** to you", "results=5", ""),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "data", "whole"), READ)

@@ -1,7 +1,5 @@
 """Every vector of document 002: readings, conversions, refusals, sequences, and two rules."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A trial with the installed command and real processes: killed anywhere, it goes on as it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What a trial finds, by arithmetic: scripted members of known error rates, without processes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The vectors of the documents, as parameters of tests."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -11,9 +9,12 @@ import pytest
 VECTORS = Path(__file__).parent
 
 
+def rows(name: str) -> list[Any]:
+    return [*map(json.loads, (VECTORS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())]
+
+
 def of(name: str, *kinds: str) -> list[Any]:
     """Return the rows of a file of vectors that are of these kinds or areas, as parameters."""
-    lines = (VECTORS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [row for row in map(json.loads, lines) if row.get("kind", row.get("area")) in kinds]
-    assert rows
-    return [pytest.param(row, id=row["id"]) for row in rows]
+    found = [row for row in rows(name) if row.get("kind", row.get("area")) in kinds]
+    assert found
+    return [pytest.param(row, id=row["id"]) for row in found]

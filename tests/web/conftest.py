@@ -1,7 +1,5 @@
 """A workspace whose agents answer by hand, and its HTTP interface."""
 
-from __future__ import annotations
-
 import pytest
 from starlette.testclient import TestClient
 

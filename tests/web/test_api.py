@@ -1,7 +1,5 @@
 """The interface for programs: document 003's routes, and those of councils, rooms and messages."""
 
-from __future__ import annotations
-
 import pytest
 
 API = "/api/council"
@@ -55,20 +53,14 @@ def test_a_repeated_start_makes_one_debate(served) -> None:
 
 
 BAD = [
-    ("debates", {}),
-    ("debates", {"topic": "  "}),
-    ("debates", {"topic": "x", "more": 1}),
-    ("debates", {"topic": "a\x1b[31m"}),
-    ("debates", {"topic": "x", "config": {"maxRounds": "2"}}),
-    ("debates", '{"topic": "\\ud800"}'),
-    ("debates", "{"),
-    ("debates", '{"topic": NaN}'),
+    ("debates", {}), ("debates", {"topic": "  "}), ("debates", {"topic": "x", "more": 1}),
+    ("debates", {"topic": "a\x1b[31m"}), ("debates", {"topic": "x", "config": {"maxRounds": "2"}}),
+    ("debates", '{"topic": "\\ud800"}'), ("debates", "{"), ("debates", '{"topic": NaN}'),
     ("councils/debate/answers", {"as": "ada"}),
     ("councils/debate/answers", {"as": "ada", "text": "x" * (1 << 20) + "y"}),
-    ("councils/debate/inject", {"message": ""}),
-    ("messages", {"line": "x", "user": "y"}),
+    ("councils/debate/inject", {"message": ""}), ("messages", {"line": "x", "user": "y"}),
     ("rooms", {"name": "den", "mode": "discussion"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "body"), BAD)

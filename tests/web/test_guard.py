@@ -1,7 +1,5 @@
 """Who is let in, and what every response carries."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

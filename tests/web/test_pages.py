@@ -1,7 +1,5 @@
 """The pages without a browser: what is on them, what forms do, what text of others cannot do."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from html.parser import HTMLParser
@@ -18,7 +16,7 @@ from council.councils.opening import Opening
 from council.rooms import service as rooms
 from council.setup import agents, identities
 from council.tasks import service as tasks
-from council.web import markdown
+from council.web import pages as markdown
 from tests.web.conftest import HOST, Served
 
 WINDOW = {"Sec-Fetch-Dest": "document"}

@@ -1,7 +1,5 @@
 """The stream of events: what a reader gets, from where on, and the form of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,59 +1,40 @@
-"""The ways to run an agent, one module a driver: what each is given, and what it gives back."""
+"""The ways to run an agent: what each driver, mostly a module, is given, and what it gives back."""
 
 from __future__ import annotations
 
 from council.agents import readers
 from council.agents.readers import Said
-from council.kernel.record import Any, Record
+from council.kernel.record import TYPE_CHECKING, Any, Record
 from council.runs.work import Use
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NORMAL = frozenset(("", "stop", "end_turn", "completed", "stop_sequence", "tool_use"))
 CUT = frozenset(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"))
 GOES_ON = frozenset(("", "tool_use", "toolUse"))
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
+_PROXIES = "HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY"
+_OTHERS = """COUNCIL_NOW PATH HOME USER LOGNAME SHELL LANG TERM TMPDIR TZ SSL_CERT_FILE SSL_CERT_DIR
+NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_USE_SYSTEM_CA"""
 # What a run sees of the environment, beside what its preset and its agent's `env` name.
-ALLOWED = frozenset(
-    (
-        *(*_PROXIES, *map(str.lower, _PROXIES), "COUNCIL_NOW"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
-        *("CURL_CA_BUNDLE", "NODE_USE_SYSTEM_CA"),
-        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "TZ"),
-    )
-)
+ALLOWED = frozenset(f"{_PROXIES} {_PROXIES.lower()} {_OTHERS}".split())
 
 
 class RunPlace(Record):
-    """Where and as what a run takes place.
+    """Where and as what a run takes place."""
 
-    Attributes:
-        root: The workspace, absolute.
-        id: The run's id, which the agent sees as its task id.
-        folder: The run's own, absolute, of `prompt.md`, `output`, `errors`, `report` and `pid`.
-        token: The secret that makes what it says *verified*.
-        schema: The JSON schema of the answer, None for free text.
-        variables: Further variables of the run (`COUNCIL_NAME`, `COUNCIL_PHASE`, …).
-        environ: The environment of the caller, of which the run sees a part.
-        max_bytes: The longest answer that is taken.
-        now, seconds: When it begins, and how long it may take.
-        stop: Asked several times a second whether the run has to end.
-    """
-
-    root: str
-    id: str
+    root: str  # the workspace, absolute
+    id: str  # the run's id, which the agent sees as its task id
     agent: str
-    folder: str
-    token: str = ""
-    schema: Any = None
-    variables: dict[str, str] = {}
-    environ: dict[str, str] = {}
-    max_bytes: int = 1024 * 1024
-    now: Any = None
-    seconds: float = 0.0
-    stop: Any = None
+    folder: str  # the run's own, absolute, of `prompt.md`, `output`, `errors`, `report` and `pid`
+    token: str = ""  # the secret that makes what it says *verified*
+    schema: Any = None  # the JSON schema of the answer, None for free text
+    variables: dict[str, str] = {}  # further ones of the run (`COUNCIL_NAME`, `COUNCIL_PHASE`, …)
+    environ: dict[str, str] = {}  # the environment of the caller, of which the run sees a part
+    max_bytes: int = 1024 * 1024  # the longest answer that is taken
+    now: Any = None  # when it begins
+    seconds: float = 0.0  # how long it may take
+    stop: Any = None  # asked several times a second whether the run has to end
 
     def environment(self, names: Iterable[str]) -> dict[str, str]:
         """Return what its program sees; `names` are those of settings and preset."""
@@ -65,31 +46,19 @@ class RunPlace(Record):
 
 
 class Output(Record):
-    """What came of a run.
+    """What came of a run."""
 
-    Attributes:
-        text: The answer as its program gave it. Where `code` is set, what there was of one.
-        code: "" for an answer, else why there is none (`runs.work`); `words` is one line.
-        cut: The program's own word for an end that is not a normal stop, e.g. `length`.
-        again: When it may be tried again at the earliest, as text; None where nobody said.
-        status: A status that a scripted answer carries, "" otherwise.
-    """
-
-    text: str = ""
-    code: str = ""
-    words: str = ""
+    text: str = ""  # the answer as its program gave it; where `code` is set, what there was of one
+    code: str = ""  # "" for an answer, else why there is none (`runs.work`)
+    words: str = ""  # about that, in one line
     use: Use = Use()
-    cut: str = ""
-    again: str | None = None
-    status: str = ""
+    cut: str = ""  # the program's own word for an end that is not a normal stop, e.g. `length`
+    again: str | None = None  # when it may be tried again at the earliest; None: nobody said
+    status: str = ""  # a status that a scripted answer carries, "" otherwise
 
 
 def judged(
-    said: Said,
-    errors: str,
-    exit_code: int,
-    ended: tuple[str, str] = ("", ""),
-    by_tool: bool = False,
+    said: Said, errors: str, exit_code: int, ended: tuple[str, str], by_tool: bool = False
 ) -> Output:
     """Return what came of a program that has ended, with `errors` on its standard error.
 
@@ -124,3 +93,39 @@ def judged(
     line = " ".join(output.words.split())
     output.words = "".join(letter for letter in line if letter.isprintable())
     return output
+
+
+# --- Answers of a file, for the demo, rehearsals and tests
+
+
+def scripted(place: RunPlace) -> Output:
+    """Return the answer that `answers.md` of an agent has for this turn.
+
+    An answer for the round of a number counts before one for a phase. `*` is everybody. Of several
+    answers under the same heading the first one counts.
+    """
+    path = f"{place.root}/memory/agents/{place.agent}/answers.md"
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            rows = script(file.read(16 << 20))
+    except OSError as error:
+        return Output(code="bad-settings", words=f"{path}: {error.strerror}")
+    found = {row[:2]: row for row in reversed(rows)}
+    for due in (place.variables.get(f"COUNCIL_{one}", "") for one in ("TOUR", "PHASE")):
+        if row := found.get((place.agent, due)) or found.get(("*", due)):
+            return Output(status=row[2], text=row[3])
+    return Output(code="no-answer", words="its file has no answer for this turn")
+
+
+def script(text: str) -> list[tuple[str, str, str, str]]:
+    """Return the answers of a file: agent, when due, status, text.
+
+    A heading such as `## henry COLLECT` or `## sage 3 done` says the first three; the answer is all
+    up to the next one.
+    """
+    import re  # late: slow to import, and few agents are scripted
+
+    heading = r"(?m)^## (\S+) (\d+|[A-Z]+)(?: (responded|agreed|done))?[ \t]*$"
+    _, *parts = re.split(heading, text)
+    rows = zip(*(parts[at::4] for at in range(4)), strict=True)
+    return [(who, due, (status or "").upper(), answer.strip()) for who, due, status, answer in rows]

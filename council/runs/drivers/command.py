@@ -59,11 +59,8 @@ def run_program(
     told = prompt.encode("utf-8", "surrogatepass")
     files.fill(f"{place.folder}/prompt.md", told, 0o600, durable=False)
     flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
-    streams = [
-        os.open(f"{place.folder}/prompt.md" if reads_stdin else os.devnull, os.O_RDONLY),
-        os.open(f"{place.folder}/output", flags, 0o600),
-        os.open(f"{place.folder}/errors", flags, 0o600),
-    ]
+    streams = [os.open(f"{place.folder}/prompt.md" if reads_stdin else os.devnull, os.O_RDONLY)]
+    streams += [os.open(f"{place.folder}/{name}", flags, 0o600) for name in ("output", "errors")]
     began, listener = time.monotonic(), Listener(reader) if isinstance(reader, str) else reader
     try:
         os.chdir(place.root)

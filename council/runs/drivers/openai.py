@@ -55,10 +55,8 @@ def main() -> None:
     # A proxy gets nothing that is asked of this very machine; no other host gets a prompt.
     is_far = not base_url.partition("://")[2].startswith(LOOPBACK)
     http = openai.DefaultHttpxClient(trust_env=is_far, follow_redirects=False)
-    limit = openai.Timeout(None, connect=10)
-    client = openai.OpenAI(
-        api_key=key or "-", base_url=base_url or None, http_client=http, timeout=limit
-    )
+    how: Any = {"http_client": http, "timeout": openai.Timeout(None, connect=10)}
+    client = openai.OpenAI(api_key=key or "-", base_url=base_url or None, **how)
     body: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": prompt}]}
     headers: Any = {} if key else {"headers": {"Authorization": openai.omit}}
     form: Any = {"cast_to": object, "stream": True, "stream_cls": openai.Stream[object]}

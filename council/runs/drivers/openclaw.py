@@ -8,7 +8,6 @@ left in a file for our plugin (`setup/files/openclaw`).
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from council.agents.readers import Listener, Said
 from council.agents.settings import AgentSettings
@@ -44,8 +43,7 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
         how: Any = {"reads_stdin": False, "by_tool": agent.answer == "tool"}
         output = run_program(argv, prompt, report, env, place, (*_SECRETS, *agent.env), **how)
     finally:
-        with suppress(FileNotFoundError):
-            os.unlink(note)
+        files.remove(note)
     return output.copy(code="timed-out") if report.said.reason == "timeout" else output
 
 
