@@ -8,8 +8,6 @@ import sys
 
 from council import __version__
 
-_MAY_HAVE_WORK_LEFT = ("threading", "atexit", "logging")
-
 
 def main() -> None:
     """Run one command and end the process with its exit code."""
@@ -55,14 +53,13 @@ def _open_closed_streams() -> None:
             number = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _leave(code: int) -> None:
     """End the process; without taking the interpreter down where nothing needs that."""
-    if any(one in sys.modules for one in _MAY_HAVE_WORK_LEFT):
+    if {"threading", "atexit", "logging"} & sys.modules.keys():  # they may have work left
         sys.exit(code)
     try:
         sys.stdout.flush()

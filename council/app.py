@@ -9,19 +9,16 @@ from __future__ import annotations
 import os
 
 from council.kernel import files, ids, shared, times
-from council.kernel.document import Document
+from council.kernel.document import Change, Document
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused, Usage
+from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import UTC, datetime
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from council.agents.settings import Settings
     from council.agents.souls import Soul
-    from council.kernel.document import Change
-    from council.kernel.record import Any
     from council.runs.kinds import KindRow
+    from council.runs.work import Run
 
 FORMAT = "3"
 DEFAULT = "active"  # the conversation that is meant where none is named
@@ -118,15 +115,18 @@ class App:
             made.append(TRIALS)
         return made
 
-    def others(self) -> Iterator[tuple[KindRow, str]]:
-        """Yield the row and name of each open document that is no conversation."""
-        for row in self.kinds[1:]:
-            for name in row.names(self):
-                yield row, name
+    def others(self) -> list[tuple[KindRow, str]]:
+        """Return the row and name of each open document that is no conversation."""
+        return [(row, name) for row in self.kinds[1:] for name in row.names(self)]
 
     def other(self, which: str) -> KindRow | None:
         """Return the row of the document of another kind that has exactly this name."""
         return next((row for row in self.kinds[1:] if row.knows(self, which)), None)
+
+    def own_run(self, state: Any) -> Run | None:
+        """Return the run of a document that this command is called by, None outside of its runs."""
+        mine = ids.digest(self.env.get("COUNCIL_TOKEN", ""))
+        return next((run for run in state.runs.by_id.values() if run.token == mine), None)
 
     def check_run(self, agent: str, is_agent: bool = False) -> None:
         """Refuse, inside a run, whoever speaks for another; outside, claims if trust is strict."""
@@ -136,10 +136,10 @@ class App:
                 hint = 'do it there, or set trust = "open" in council.toml'
                 raise Refused("not-verified", f"{agent} has to act from its own run", hint)
             return
-        mine, name = ids.digest(self.env.get("COUNCIL_TOKEN", "")), self.env.get("COUNCIL_NAME", "")
+        name = self.env.get("COUNCIL_NAME", "")
         for row in self.kinds:
-            runs = row.document(self, name).peek().runs.by_id if name in row.names(self) else {}
-            if any(run.token == mine and run.agent == agent for run in runs.values()):
+            run = self.own_run(row.document(self, name).peek()) if name in row.names(self) else None
+            if run and run.agent == agent:
                 return
         raise Refused("not-you", f"this run does not speak for {agent}", "leave out --as")
 
@@ -170,11 +170,7 @@ class App:
         return self.filled(template, {**own, "b": boundary, **values})
 
     def check_format(self) -> None:
-        """Write `.council/format`, or refuse a folder of another version.
-
-        Raises:
-            Invalid: The folder is of version 0.2 (`old-format`) or of a newer one.
-        """
+        """Write `.council/format`, or refuse a folder of another version."""
         path = f"{self.state_folder}/format"
         found = files.read(path)
         if found is None:
@@ -219,9 +215,8 @@ class App:
     def conversations(self) -> list[str]:
         """Return the names of the open conversations, also of pages that no command has seen."""
         self.fetch()
-        begin, end = "council-", "-conversation.md"
-        shared = files.names(f"{self.root}/memory/shared")
-        pages = {n[8:-16] for n in shared if n.startswith(begin) and n.endswith(end)}
+        found = files.names(f"{self.root}/memory/shared")
+        pages = {n[8:-16] for n in found if n[:8] == "council-" and n[-16:] == "-conversation.md"}
         folders = {n for n in files.names(f"{self.state_folder}/conversations") if n[0] != "."}
         return sorted([*(pages & folders), *filter(self.is_open, pages ^ folders)])
 
@@ -237,10 +232,6 @@ class App:
 
         The word is its name, its id, the beginning of either, or a part of its topic; "" is
         COUNCIL_NAME, else the one called `active`, else the only one that is open.
-
-        Raises:
-            NotFound: None fits (`not-found`), or it is over (`over`).
-            Usage: Several fit (`ambiguous`; `candidates` has their names).
         """
         which = which or self.env.get("COUNCIL_NAME", "") or DEFAULT
         if self.is_open(which):
@@ -250,9 +241,8 @@ class App:
         if word:
             from council.archive import minutes  # late: most names are exact
 
-            if any(
-                which in (row.get("name"), row["conversation"]) for row in minutes.rows(self.root)
-            ):
+            ended = minutes.rows(self.root)
+            if any(which in (row.get("name"), row["conversation"]) for row in ended):
                 raise NotFound("over", f"{which} is over", f"read it: council show {which}")
         found = [name for name in names if name.startswith(word)]
         found = found or [name for name in names if word and self._is_about(name, word)]
@@ -278,20 +268,14 @@ class App:
 
 
 def find_root(start: str, env: dict[str, str], given: str = "") -> str:
-    """Return the workspace: `--root`, else COUNCIL_ROOT, else the nearest one upwards.
-
-    Raises:
-        NotFound: There is none (`no-workspace`).
-    """
+    """Return the workspace: `--root`, else COUNCIL_ROOT, else the nearest one upwards."""
     named, folder = given or env.get("COUNCIL_ROOT", ""), os.path.abspath(start)
     if named:
         root = os.path.join(folder, named)
         if not os.path.isdir(root):
             raise NotFound("no-workspace", f"no folder {root}", f"make one: council init {root}")
         return os.path.abspath(root)
-    while not (
-        os.path.exists(f"{folder}/council.toml") or os.path.isdir(f"{folder}/memory/shared")
-    ):
+    while not any(os.path.exists(f"{folder}/{one}") for one in ("council.toml", "memory/shared")):
         if folder == "/":
             what = f"no workspace in {start} or above it"
             raise NotFound("no-workspace", what, "make one here: council init")
@@ -300,12 +284,7 @@ def find_root(start: str, env: dict[str, str], given: str = "") -> str:
 
 
 def clock(env: dict[str, str], given: str = "") -> datetime | None:
-    """Return the instant that `--now` or COUNCIL_NOW sets, None where the machine's clock counts.
-
-    Raises:
-        Usage: The text is no instant of the years 1970 to 9000, or it is set inside a run
-            (`no-clock`).
-    """
+    """Return the instant that `--now` or COUNCIL_NOW sets, None for the clock of the machine."""
     value = given or env.get("COUNCIL_NOW", "")
     if value and env.get("COUNCIL_TOKEN"):
         raise Usage("no-clock", "inside a run the clock cannot be set", "leave out --now")

@@ -15,19 +15,12 @@ SHORTEST = 16  # characters of a token
 
 
 def token_of(app: App, name: str, variable: str = "") -> tuple[str, str]:
-    """Return a token, and where it is: in a variable, else in a file of `.council`.
-
-    The first caller makes the file, for its user only.
-
-    Raises:
-        Invalid: It is too short, or not ASCII (`bad-token`).
-    """
+    """Return a token, and where it is: in a variable, else in a file, made for its user only."""
     path, found = f"{app.state_folder}/{name}", app.env.get(variable, "")
     where = f"the variable {variable}" if found else path
     with files.reported("write", path):
         if not found and not os.path.lexists(path):
-            new = f"{path}.{os.getpid()}"
-            files.write(new, path, f"{secrets.token_urlsafe(24)}\n".encode())
+            files.write(f"{path}.{os.getpid()}", path, f"{secrets.token_urlsafe(24)}\n".encode())
         data = found.encode() if found else (files.read(path, 1000) or [b""])[0]
     token = data.decode("utf-8", "replace").strip()
     if len(token) < SHORTEST or not token.isascii():
@@ -37,11 +30,7 @@ def token_of(app: App, name: str, variable: str = "") -> tuple[str, str]:
 
 
 def listener(host: str, port: Any) -> socket.socket:
-    """Return a socket that listens at a name or address of this machine.
-
-    Raises:
-        Usage: It cannot (`cannot-listen`).
-    """
+    """Return a socket that listens at a name or address of this machine."""
     hint = "choose another with --port, or an address of this machine"
     if not isinstance(port, int) or not 0 <= port < 65536:
         raise Usage("cannot-listen", f"no port {port!r}", hint)

@@ -32,11 +32,7 @@ class Artifact(Record, settled=True):
 
 
 def publish(root: str, data: bytes, kind: str, publisher: str, trace: str, at: str) -> Artifact:
-    """Keep bytes of a content type and return what is known; the same bytes change nothing.
-
-    Raises:
-        Refusal: They are too many, the disk refuses, or a link or an odd file has their name.
-    """
+    """Keep bytes of a content type and return what is known; the same bytes change nothing."""
     if len(data) > MOST:
         raise Invalid("too-large", f"an artifact has at most {MOST >> 20} MB", "split it")
     of = {"content_type": kind, "publisher": publisher, "trace_id": trace, "created_at": at}
@@ -44,18 +40,12 @@ def publish(root: str, data: bytes, kind: str, publisher: str, trace: str, at: s
     path = f"{root}/{FOLDER}/{made.artifact_id}"
     if read(f"{path}.json") != data:  # missing, or damaged and mended by its own bytes
         put(f"{path}.json", data, replace=True)
-    if not put(f"{path}.meta.json", codec.encoded(made.to_json()) + b"\n"):
-        return about(root, made.artifact_id)
-    return made
+    is_new = put(f"{path}.meta.json", codec.encoded(made.to_json()) + b"\n")
+    return made if is_new else about(root, made.artifact_id)
 
 
 def fetch(root: str, ident: str) -> bytes:
-    """Return the bytes of an artifact, compared with the digest in its id.
-
-    Raises:
-        NotFound: There is no artifact of that id (`no-artifact`).
-        Invalid: The text is no id, or the file is damaged, a link or no plain file.
-    """
+    """Return the bytes of an artifact, compared with the digest in its id."""
     if not is_id(ident):
         raise Invalid("bad-artifact-id", f"not an artifact id: {ident[:80]!r}", "use art_SHA256")
     path = f"{root}/{FOLDER}/{ident}.json"
@@ -101,19 +91,7 @@ def put(path: str, data: bytes, replace: bool = False) -> bool:
         if (done := shared.put(path, data, replace)) is not None:
             return done
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        files.fill(new, data, 0o644, durable=True)
-        try:
-            if not replace:
-                os.link(new, path)
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without hard links
-            if os.path.lexists(path):
-                return False
-            replace = True
-        finally:
-            if replace:
-                os.rename(new, path)
-            files.remove(new)
-        files.sync_folder(os.path.dirname(path))
-    return True
+        if replace:
+            files.write(new, path, data, 0o644)
+            return True
+        return not os.path.lexists(path) and files.publish(path, data, None, new, durable=True)

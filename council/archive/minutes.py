@@ -29,7 +29,7 @@ def write(root: str, front: Row, body: str, date: str, replace: bool = False) ->
     old = _of(root, str(front["conversation"]))
     if old and not replace:
         return str(old["path"])
-    front = {**front, **{key: old[key] for key in ("ratings",) if old and key in old}}
+    front = {**front, "ratings": old["ratings"]} if old and "ratings" in old else front
     head = "\n".join(f"{key}: {_yaml(value)}" for key, value in front.items())
     data = f"---\n{head}\n---\n\n{body}".encode("utf-8", "replace")
     name = ids.slug(str(front["topic"])) or ids.slug(str(front["conversation"]))[:8]
@@ -64,12 +64,7 @@ def rows(root: str, search: str = "", since: str = "") -> list[Row]:
 
 
 def find(root: str, which: str) -> Row:
-    """Return the newest minutes of a file name, id, name, beginning of an id, or part of a title.
-
-    Raises:
-        NotFound: None fit (`not-found`).
-        Usage: Several titles fit (`ambiguous`), with `candidates`.
-    """
+    """Return the newest minutes of a file name, id, name, start of an id, or part of a title."""
     every, file = rows(root), os.path.basename(which).removesuffix(".md")
     for fits in (
         lambda row: file == os.path.basename(row["path"]).removesuffix(".md"),
@@ -99,11 +94,7 @@ def block(path: str) -> Row:
 
 
 def rate(path: str, stars: int, by: str = "") -> dict[str, int]:
-    """Rate minutes and return all ratings by person; one line changes, and no other byte.
-
-    Raises:
-        Invalid: The stars are not 1 to 5 (`bad-stars`), or the front matter is gone.
-    """
+    """Rate minutes and return all ratings by person; one line changes, and no other byte."""
     text = (read(path) or b"").decode("utf-8", "surrogateescape")  # written back as it is
     ratings = _ratings(_row(path))
     if stars not in range(1, 6):

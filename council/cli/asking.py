@@ -20,10 +20,10 @@ from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, 
 from council.cli.quick import Given
 from council.cli.verbs import opening
 from council.cli.workspace import extra
-from council.councils import kind, rules, service, sight, views, words
+from council.councils import kind, rules, service, sight, views
 from council.councils import opening as openings
-from council.councils.model import RESOLVE, Entry, State
-from council.kernel import ids, times
+from council.councils.model import RESOLVE, Entry, State, fields
+from council.kernel import ids, times, words
 from council.kernel.document import Document
 from council.kernel.errors import Conflict, NotFound, Refused
 from council.kernel.record import Any
@@ -138,7 +138,7 @@ def _told(app: App, state: State, given: Given, width: int, following: str = "")
     """Return what a conversation that is over came to (`json.md`, `ask`)."""
     row, used = minutes.find(app.root, state.conversation_id), views.used(state)
     done: dict[str, Any] = {
-        **views.fields(state, "name conversation_id"),
+        **fields(state, "name conversation_id"),
         **views.decision(state),
         **{"outcome": row["outcome"], "minutes": row["path"], "line": row["title"], "used": used},
         "questions": [f"{one} → {other}: {text}" for one, other, text in sight.unanswered(state)],

@@ -7,8 +7,9 @@ once, in one question; of the second answer only those parts are taken.
 from __future__ import annotations
 
 from council.councils.model import AGREED, Fault, Heard
+from council.councils.model import Form as Form
 from council.kernel.ids import cut
-from council.kernel.record import Any, Record
+from council.kernel.record import Any
 
 _WRAPPED = ("<", "{", "\x1b", "\r", "[think", "inst]", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
@@ -19,24 +20,6 @@ _FAILED = ("err", "inval", "exceed", "balance", "limit", "fail", "not", "exist",
 _ORDER = ("choice", "position", "stance", "confidence", "recommendation", "blockers", "status")
 _WHOLE = {"turn": ["position", "confidence"], "vote": ["choice", "position", "confidence"]}
 _WHOLE |= {"synthesis": ["recommendation"], "contribution": ["status"]}
-
-
-class Form(Record, settled=True):
-    """What an answer was asked for: in a `turn`, `vote`, `synthesis` or (free) `contribution`.
-
-    `peers` (id to name) are the others, `needs` are owed a stance, `options` are by letter, `held`
-    was the position, an echo of `prompt` is cut off, `asked` (`Fault.part`) are asked again.
-    """
-
-    kind: str = "turn"
-    lang: str = "en"
-    author: str = ""
-    peers: dict[str, str] = {}
-    needs: list[str] = []
-    options: dict[str, str] = {}
-    held: str = ""
-    prompt: str = ""
-    asked: list[str] = []
 
 
 def said(text: str, form: Form) -> str:
@@ -143,7 +126,7 @@ def _questions(text: str, form: Form) -> dict[str, str]:
 
 def texts(form: Form) -> dict[str, str]:
     """Return the words of the question, and the labels of the form, in its language."""
-    from council.councils.words import load  # late: most answers are clear
+    from council.kernel.words import load  # late: most answers are clear
 
     texts = load(f"texts/question-{'fr' if form.lang == 'fr' else 'en'}.txt")
     ballot = {key[:-5]: text for key, text in texts.items() if key.endswith(".vote")}

@@ -8,16 +8,12 @@ cast doubt on it, never decide.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from council.councils.answers_parts import PARTS, Part, fenced, parts, readable, strongest, unmarked
 from council.councils.answers_words import fold, pattern, plain, search, value, without
-from council.councils.model import AGREED, DONE, STANCES, Fault, Heard, Stance
-from council.kernel.record import TYPE_CHECKING, Any, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from council.councils.answers import Form
+from council.councils.model import AGREED, DONE, STANCES, Fault, Form, Heard, Stance
+from council.kernel.record import Any, Record
 
 Peers = dict[str, str]  # id to name
 Said = tuple[dict[str, Stance], list[Fault]]
@@ -152,8 +148,7 @@ def _position(words: str, form: Form) -> str:
     if named and named[1].upper() in form.options:
         return form.options[named[1].upper()]
     too_long = len(words) > 600 or len(pattern("{=sentence}", "").findall(words)) > 4
-    unclear = too_long or search("no position", plain(words))
-    return "" if unclear else _unwrapped(unmarked(words))
+    return "" if too_long or search("no position", plain(words)) else _unwrapped(unmarked(words))
 
 
 def _chosen(words: str, form: Form) -> str:

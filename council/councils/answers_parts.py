@@ -11,10 +11,8 @@ import re
 import unicodedata
 
 from council.councils.answers_words import pattern, plain, search, table, without
-from council.kernel.record import TYPE_CHECKING, Any, Record
-
-if TYPE_CHECKING:
-    from council.councils.answers import Form
+from council.councils.model import Form
+from council.kernel.record import Any, Record
 
 HEADING, BOLD, PLAIN = 3, 2, 1
 _TURN = ("position", "final", "responses", "response", "reasoning", "confidence", "choice")

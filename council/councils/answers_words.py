@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
-from council.councils.words import template
+from council.kernel.words import template
 
 
 class _Folding(dict[int, str]):

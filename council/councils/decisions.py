@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from council.councils import model as m
 from council.councils import rules, sight
-from council.councils.evolution import as_answered, said_by, speaker
+from council.councils.evolution import as_answered, evolve, said_by, speaker
 from council.councils.model import DELIBERATE, DONE, SYNTHESIZE, VOTE, Entry, Event, Heard, State
 from council.councils.verdict import held_after, plain
 from council.kernel import times
@@ -38,7 +38,7 @@ def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
     whole, shown = new.to_json(), ["conversationId", "name", *keys, "participants"]
     shown += [key for key in ("carrier", "private") if whole[key]]
     made: Event = {"type": "opened", "at": times.text(at), **{key: whole[key] for key in shown}}
-    rules.evolve(new, made)
+    evolve(new, made)
     return [made, rules.begun(new, config.phases[0], made["at"])]
 
 
@@ -105,9 +105,8 @@ def respond(
 
 def outcome_of(events: list[Event]) -> str:
     """Return what came of `respond`: `recorded`, `already-recorded` or `late`."""
-    if not events:
-        return "already-recorded"
-    return "late" if any(one["type"] == "late" for one in events) else "recorded"
+    is_late = any(one["type"] == "late" for one in events)
+    return "late" if is_late else "recorded" if events else "already-recorded"
 
 
 def provisional(state: State, agent: str) -> Heard | None:

@@ -1,4 +1,4 @@
-"""How a conversation changes by its events: the fold that `rules.py` re-exports."""
+"""How a conversation changes by its events: the fold."""
 
 from __future__ import annotations
 
@@ -23,12 +23,7 @@ def settles(event: Event) -> bool:
 
 
 def evolve(state: State, event: Event) -> None:
-    """Fold one event into the state.
-
-    Raises:
-        KeyError: The type is not known.
-        Invalid: The body is broken (`bad-event`).
-    """
+    """Fold one event into the state; KeyError says that its type is not known."""
     kind = event["type"]
     if not known(event):
         raise KeyError("unknown")

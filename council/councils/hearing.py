@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from council.councils import answers, decisions, sight
 from council.councils.evolution import as_answered
-from council.councils.model import AGREED, STANCES, Fault, Heard, Quote, Stance, State
+from council.councils.model import AGREED, STANCES, Fault, Form, Heard, Quote, Stance, State
 from council.kernel.errors import Invalid
 from council.kernel.ids import cut
-from council.kernel.record import TYPE_CHECKING, Record
-
-if TYPE_CHECKING:
-    from council.councils.answers import Form
+from council.kernel.record import Record
 
 _MARKS = {'"': '"', "“": "”", "„": "“", "«": "»"}
 _NEAR, _JUST, _WORDS, _MOST = 80, 20, 3, 100
@@ -82,13 +79,13 @@ def heard(
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
     told = any(who not in ("", agent) for who, _ in said)  # else nobody can have been quoted
-    if quoted := [one for one in quotations(words, said, names) if one.found or one.of or told]:
-        heard = heard.copy(quotations=quoted)
+    quoted = [one for one in quotations(words, said, names) if one.found or one.of or told]
+    heard = heard.copy(quotations=quoted)
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)
 
 
-def _lettered(heard: Heard, text: str, form: answers.Form) -> Heard:
+def _lettered(heard: Heard, text: str, form: Form) -> Heard:
     """Return a turn with the option that it names: as its choice, or as its position begins."""
     if form.kind != "turn" or heard.choice or not form.options:
         return heard
@@ -146,8 +143,7 @@ def _given(stated: Stated, form: Form) -> tuple[Heard, set[str]]:
     position = stated.position.strip()
     parts = {f"stance:{peer}" for peer in stances} | ({"confidence"} if level else set())
     parts |= {"choice", "position"} if position or choice not in ("", "new") else set()
-    given = Heard(position=position, choice=choice, confidence=level, stances=stances)
-    return given, parts
+    return Heard(position=position, choice=choice, confidence=level, stances=stances), parts
 
 
 def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) -> list[Quote]:

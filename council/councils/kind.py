@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from council.councils.evolution import evolve, known, settles
+from council.councils.model import Event, State
 from council.councils.page import render
-from council.councils.rules import due, evolve, known, new, settles, wake, work
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from council.councils.model import Event, State
-    from council.kernel.page import Taken
-    from council.kernel.times import datetime
+from council.councils.rules import due, new, wake, work
+from council.kernel.page import Taken
+from council.kernel.times import datetime
 
 __all__ = ["adopt", "due", "edits", "evolve", "known", "new", "render", "settles", "wake", "work"]
 

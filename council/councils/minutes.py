@@ -7,10 +7,10 @@ said, quoted as on the page. The state block at the end has everything. `texts/`
 from __future__ import annotations
 
 from council.councils import page as pages
-from council.councils import sight, views, words
+from council.councils import sight, views
 from council.councils.model import TIMEOUT, Entry, Side, State
 from council.councils.verdict import same
-from council.kernel import page, times
+from council.kernel import page, times, words
 from council.kernel.record import Any
 
 _CUT = 600  # characters of the decision in the front matter
@@ -59,7 +59,7 @@ class _Minutes:
         self.reasons = dict.fromkeys(last, "")
         self.reasons |= {one.agent: why for one in said if (why := self._why(one))}
         names = {who: self.name(who) for who in state.participants}
-        self.verdict, *self.told = words.told(state, self.tally, names, holders=False)
+        self.verdict, *self.told = sight.told(state, self.tally, names, holders=False)
         self.say = words.load(f"texts/minutes-{state.lang}.txt")
         codes = {one.reason for one in state.rounds}
         codes |= {why.code for one in state.rounds for why in one.absent.values()}
@@ -69,10 +69,8 @@ class _Minutes:
 
     def _why(self, one: Entry) -> str:
         """Return the reason that a contribution gives."""
-        last = one.heard.position * (one.kind == "vote")
-        if last and len(last) > len(self.won.text) + 20:
-            return last
-        return one.heard.reasoning
+        is_told = one.kind == "vote" and len(one.heard.position) > len(self.won.text) + 20
+        return one.heard.position if is_told else one.heard.reasoning
 
     def name(self, who: str) -> str:
         """Return a name that may begin a line."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from council.kernel.errors import Usage
 from council.kernel.ids import shuffled
-from council.kernel.record import Any, Record
+from council.kernel.record import Any, Record, camel
 from council.runs.work import Runs
 
 Event = dict[str, Any]
@@ -83,6 +83,24 @@ class Heard(Record, settled=True):
     unchanged: bool = False  # the text says that its author kept its position
     moved: bool = False  # it says that its author changed it
     faults: list[Fault] = []  # what has to be asked again
+
+
+class Form(Record, settled=True):
+    """What an answer was asked for: in a `turn`, `vote`, `synthesis` or (free) `contribution`.
+
+    `peers` (id to name) are the others, `needs` are owed a stance, `options` are by letter, `held`
+    was the position, an echo of `prompt` is cut off, `asked` (`Fault.part`) are asked again.
+    """
+
+    kind: str = "turn"
+    lang: str = "en"
+    author: str = ""
+    peers: dict[str, str] = {}
+    needs: list[str] = []
+    options: dict[str, str] = {}
+    held: str = ""
+    prompt: str = ""
+    asked: list[str] = []
 
 
 class Entry(Record, settled=True):
@@ -269,6 +287,11 @@ class State(Record):
     def is_sealed(self, entry: Entry) -> bool:
         """Return whether an entry is hidden from all but its author now."""
         return entry.kind != "guidance" and entry.tour == self.sealed()
+
+
+def fields(one: Record, names: str) -> dict[str, Any]:
+    """Return some fields of a record by their keys in JSON."""
+    return {camel(name): getattr(one, name) for name in names.split()}
 
 
 def kind_of(phase: str) -> str:

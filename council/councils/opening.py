@@ -35,11 +35,7 @@ class Opening(Record):
 
 
 def opening(given: dict[str, Any]) -> Opening:
-    """Return what is said of a new conversation, by the names that the options of `convene` have.
-
-    Raises:
-        Usage: There is no topic (`no-topic`), or an amount or duration is none.
-    """
+    """Return what is said of a new conversation, by the names of the options of `convene`."""
     dollars = str(given.get("max_cost") or "").removeprefix("$")
     if dollars and not (dollars.replace(".", "", 1).isdecimal() and len(dollars) < 10):
         raise Usage("usage", f"no amount: {dollars[:40]!r}", "write it like 2.50")
@@ -61,13 +57,7 @@ def opening(given: dict[str, Any]) -> Opening:
 
 
 def members(app: App, opening: Opening) -> dict[str, Participant]:
-    """Return the participants; who only synthesizes, coordinates or signs is none.
-
-    Raises:
-        NotFound: An agent is not one of the workspace (`no-agent`).
-        Usage: Too few would take part (`too-few`: nobody, or one in a deliberation), or an option
-            names somebody else.
-    """
+    """Return the participants; who only synthesizes, coordinates or signs is none."""
     from council.agents import souls  # late: only `convene` and `ask`
 
     known, people = souls.agents(app.root, app.settings), opening.people
@@ -92,11 +82,7 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
 
 
 def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
-    """Return the settings of a new conversation: what is stated, else what the settings say.
-
-    Raises:
-        Usage: A mode or order is not one that there is, or an amount or an option cannot be.
-    """
+    """Return the settings of a new conversation: what is stated, else what the settings say."""
     stated = {key: one for key, one in opening.config.items() if one not in ("", None, [])}
     for what, known in (("mode", MODES), ("order", ORDERS)):
         if (value := stated.get(what, known[0])) not in known:
@@ -119,8 +105,7 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
         "threshold": talk.threshold or None, "confidence_floor": talk.confidence_floor,
         "blind": opening.procedure == "council", "context_limit": settings.context_limit,
     }  # fmt: skip
-    for key in _CEILINGS:
-        usual[key] = getattr(settings.limits, f"{key}_per_council")
+    usual |= {key: getattr(settings.limits, f"{key}_per_council") for key in _CEILINGS}
     made = Config(**usual | stated)
     everybody = dict.fromkeys([*found, made.synthesizer, made.coordinator])
     drivers = {one: settings.agent(one, app.soul(one)).driver for one in everybody if one}

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from council.councils import model, sight, words
+from council.councils import model, sight
 from council.councils.evolution import owing
-from council.councils.model import Blocker, Entry, Participant, State
+from council.councils.model import Absence, Entry, Participant, Round, State, fields
 from council.councils.verdict import held_after
-from council.kernel import ids
+from council.kernel import ids, words
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
-from council.kernel.record import TYPE_CHECKING, Any, camel
+from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from council.councils.model import Absence, Round
-
 WIDTH = 72
-SCHEMA = 3
 
 
 def texts(lang: str) -> dict[str, str]:
@@ -43,8 +40,7 @@ def labels(state: State) -> dict[str, str]:
     for ident in {**state.participants, **{entry.agent: None for entry in state.entries}}:
         other = Participant(name=ident, emoji="👤" if ident in guides else "")
         one = state.participants.get(ident, other)
-        name = one_line(one.name) or ident or texts(state.lang)["person"]
-        label = _label(one.emoji, name)
+        label = _label(one.emoji, one_line(one.name) or ident or texts(state.lang)["person"])
         made[ident] = f"{label} (agent:{ident})" if label in made.values() else label
     return made
 
@@ -68,7 +64,8 @@ def render(state: State) -> str:
         "converged": t["yes" if figures["hasConsensus"] else "no"],
         "blockers": len(raised) or t["none"],
         "actions": page.names(page.owing) or t["actions.none"],
-        "raised": [page.raised(one) for one in raised],
+        "raised": [f"{page.name(one.agent)}: " * bool(one.agent) + one_line(one.text)
+                   for one in raised],  # those of a page have no author
         "notes": as_typed("\n".join(state.notes)),
         "end": state_block(made, state.rev, state.mark),
     }  # fmt: skip
@@ -95,26 +92,17 @@ class _Page:
         self.owing, self.note = owing(state), note
         self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
         self.entries: dict[int, list[Entry]] = {}
-        self.place: dict[str, int] = {}
-        self.spoke: dict[str, int] = {}  # the place of each one's last answer
         self.held: dict[str, str] = {}  # the option of each one, now
         self.moves: dict[str, tuple[str, str]] = {}  # before and after each entry
         letters = [one.letter for one in state.options]
-        for at, entry in enumerate(state.entries):
+        for entry in state.entries:
             self.entries.setdefault(entry.tour, []).append(entry)
-            self.place[entry.id] = at
-            if entry.late or state.is_sealed(entry):
-                continue
-            self.spoke[entry.agent] = at
-            if letters and entry.kind in ("turn", "vote"):
+            counts = not entry.late and not state.is_sealed(entry)
+            if letters and counts and entry.kind in ("turn", "vote"):
                 old = self.held.get(entry.agent, "")
                 now = held_after(entry.heard, old, list(state.options), entry.kind == "vote")
                 self.held[entry.agent] = now if now in letters else old
                 self.moves[entry.id] = (old, self.held[entry.agent])
-
-    def raised(self, one: Blocker) -> str:
-        author = f"{self.name(one.agent)}: " if one.agent else ""  # a page names none
-        return author + one_line(one.text)
 
     def name(self, ident: str) -> str:
         one = self.state.participants.get(ident)
@@ -206,8 +194,7 @@ class _Page:
         if entry.kind == "guidance":
             whom = t["to"].format(self.name(entry.target) if entry.target else t["all"])
             parts.append(f"{whom}, {entry.at[:10]} {entry.at[11:16]} UTC")
-            meant = [a for a in self.state.participants if entry.target in ("", a)]
-            since = [a for a in meant if self.spoke.get(a, -1) > self.place[entry.id]]
+            since = sight.acknowledged(self.state, entry)
             parts += [t["acknowledged"].format(self.names(since))] if since else []
         elif entry.kind in ("turn", "vote"):
             before, letter = self.moves.get(entry.id, ("", ""))
@@ -231,27 +218,22 @@ class _Page:
 
 def block(state: State) -> dict[str, Any]:
     """Return the state block: document 000's keys and those of `json.md`; no sealed text."""
-    blocking = [f"{b.agent}: {b.text}" if b.agent else b.text for b in sight.blockers(state)]
     people = ("status", "last_action", "origin", "name", "emoji", "role")
     rounds = ("tour", "phase", "started_at", "ended_at", "reason", "absent", "parallel", "blind")
     said = ("id", "agent", "phase", "tour", "at", "status", "origin")
-    steered = ("paused_at", "stop", "ended_at", "closed_reason", "signed")
+    steered = fields(state, "paused_at stop ended_at closed_reason signed")
     visible = [one for one in state.entries if not state.is_sealed(one)]
-
-    def own(*names: str) -> dict[str, Any]:
-        return {camel(name): getattr(state, name) for name in names}
-
     return {
-        "schemaVersion": SCHEMA,
-        **own("rev", "conversation_id", "name", "procedure", "lang"),
+        "schemaVersion": 3,
+        **fields(state, "rev conversation_id name procedure lang"),
         "mode": state.config.mode,
         "phases": list(state.config.phases),
         "currentPhase": state.phase,
-        **own("tour", "created_at", "updated_at", "timeout_at", "status"),
-        **{key: value for key, value in own(*steered).items() if value},
+        **fields(state, "tour created_at updated_at timeout_at status"),
+        **{key: value for key, value in steered.items() if value},
         "config": state.config.row((), ("mode", "phases", "options")),
         "participants": {agent: one.row(people) for agent, one in state.participants.items()},
-        "convergence": {**sight.convergence(state), "blockingIssues": blocking},
+        "convergence": sight.convergence(state),
         "rounds": [one.row(rounds, ("asked",)) for one in state.rounds],
         "entries": [one.row(said, ("text", "parts", "heard", "completes")) for one in visible],
     }

@@ -18,21 +18,14 @@ from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown, unescaped
 from council.kernel.reading import block_text, difference, letters, same
-from council.kernel.record import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from council.kernel.times import datetime
-
-    Typed = dict[str, list[str]]  # of each participant
+from council.kernel.record import Any
+from council.kernel.times import datetime
 
 _FIXED = ("conversationId", "procedure", "mode", "tour", "createdAt", "status", "brief")
 
 
 def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken:
-    """Return what a page says that its revision, `base`, did not, and that is not there `now`.
-
-    `ours`: this version makes the same page of `base` as was published then.
-    """
+    """Return what a page says that its revision, `base`, did not, and that is not there `now`."""
     found = _Edits(base, now, page, at, ours)
     if found.page.block is None and block_text(page).strip():
         found.refuse("the state block cannot be read")
@@ -61,8 +54,6 @@ class _Edits:
     def refuse(self, why: str) -> None:
         if why not in self.taken.refused:
             self.taken.refused.append(why)
-
-    # Readable lines and the block
 
     def lines(self) -> None:
         """Take in what differs in a line or in the block; the line counts where both do."""
@@ -125,11 +116,9 @@ class _Edits:
             case _ if key in _FIXED and not name:
                 self.refuse(f"{key} cannot be changed on the page")
 
-    # Answers
-
     def answers(self) -> None:
         """Take in what stands in the sections of participants, or was typed there."""
-        typed: Typed = {agent: [] for agent in self.base.participants}
+        typed = {agent: list[str]() for agent in self.base.participants}
         there = [one.name for one in self.page.entries]
         for who, text in self.page.typed:
             said = [e.text for e in self.now.entries if e.agent == who and e.id not in there]
@@ -145,7 +134,7 @@ class _Edits:
             text = "\n\n".join(filter(None, [*mine, draft]))
             self.answer(ident, text, was, bool(mine) or not same(draft, was))
 
-    def entries(self, typed: Typed) -> None:
+    def entries(self, typed: dict[str, list[str]]) -> None:
         """Compare the regions of entries; restore them, or take in an author's correction."""
         there = {piece.name: piece for piece in self.page.entries}
         known = [one for one in self.base.entries if not self.base.is_sealed(one)]
@@ -236,8 +225,6 @@ class _Edits:
                 return
         for event in events:
             self.take(event.pop("type"), **event)
-
-    # Notes
 
     def notes(self) -> None:
         """Take in changes of the notes, and move there what was typed elsewhere."""

@@ -6,31 +6,30 @@ import re
 
 from council.councils import model
 from council.councils import page as pages
-from council.councils.answers import Form, read
-from council.councils.model import Entry, Event, Option, State
-from council.councils.words import load
+from council.councils.answers import read
+from council.councils.model import Entry, Event, Form, Option, State
 from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
 from council.kernel.page import digest, shown, unescaped
 from council.kernel.reading import Piece, folded, item, letters, same, words
 from council.kernel.record import Any
+from council.kernel.words import load
 
 _AGENT = re.compile(r"[(（]agent:\s*([\w-]+)[)）]")
 _STATUS = re.compile(rf"(.*?){_AGENT.pattern}(.*)$")
+_SIGNS = re.compile(r"(?i)^[^\w?()<>~]*(?:status\s*:)?[^\w?()<>~]*|[^\w?()<>~]*$")  # of a status
 _OPTION = re.compile(r"([A-Z]+)(?: \(.*?\))?\s*: (.+)")
 _TOUR = re.compile(r"\W{0,4}Tour\s+(\d+)\\?\]?\s*:[*_]*[ \t]*(.*)$")
-# A line of Metadata, and the key of the block that says the same.
-FIELDS = {
+# The lines with a label, and the key of the block that says the same, or the path of the line.
+_FIELDS = {
     "id": "conversationId", "procedure": "procedure", "mode": "mode", "phase": "currentPhase",
     "tour": "tour", "created": "createdAt", "updated": "updatedAt", "timeout": "timeoutAt",
-    "status": "status",
+    "status": "status", "blockers": "blocker", "rate": "rate", "converged": "converged",
+    "condition": "condition", "actions": "actions",
 }  # fmt: skip
 _SECTIONS = ("title", "metadata", "brief", "participants", "options", "convergence", "next")
-_VALUES = ("quotation", "again", "completes")  # what these say need not be in the state
 _BOTH = [pages.texts("en"), pages.texts("fr")]
-_PATHS = {**FIELDS, "blockers": "blocker"}  # of labels; those of others are their keys
-_PATHS |= {key: key for key in ("rate", "converged", "condition", "actions")}
-_LABELS = {folded(t[key]): path for t in _BOTH for key, path in _PATHS.items()}
+_LABELS = {folded(t[key]): path for t in _BOTH for key, path in _FIELDS.items()}
 _SEALED = {letters(t["sealed"]) for t in _BOTH}
 _NOTHING = ("", *(folded(t["none"]) for t in _BOTH))
 
@@ -73,8 +72,8 @@ class Page:
         self._people = state.participants if state else {}
         self._ours, starts = printed()
         self._ours |= base.outside if base else set()
-        if ours:
-            values = [t[key][:-3] for t in _BOTH for key in _VALUES]
+        if ours:  # what these say need not be in the state
+            values = [t[key][:-3] for t in _BOTH for key in ("quotation", "again", "completes")]
             starts = [start for start in starts if start in values]
         pieces = _owned(reading.parse(text, *(headings := _headings(state))), headings[1])
         for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
@@ -88,8 +87,7 @@ class Page:
                 rest = self._unmarked(piece, self._items(piece), is_marked)
                 own = {letters(item(line) or line) for line in piece.lines}
                 self.sealed |= {piece.who} if own & _SEALED else set()
-                paragraphs = "\n".join(piece.lines).split("\n\n")
-                self.outside |= own | set(map(letters, paragraphs))
+                self.outside |= own | set(map(letters, "\n".join(piece.lines).split("\n\n")))
                 said = reading.typed(rest, self._ours, starts)
                 if said and piece.section == "brief" and "brief" not in self.lines:
                     is_quote = all(line.startswith(">") for line in said.split("\n"))
@@ -117,7 +115,7 @@ class Page:
         return found if isinstance(found, kind) else kind()
 
     def _stated(self) -> dict[str, str]:
-        made = {key: self.part(object, key) for key in FIELDS.values()}
+        made = {key: self.part(object, key) for key in _FIELDS.values()}
         for ident in self.part(dict, "participants"):
             word = self.part(dict, "participants", ident).get("status", "")
             made |= {f"label {ident}": ident, f"status {ident}": str(word).upper()}
@@ -152,7 +150,7 @@ class Page:
             if found and (said or found[2].lower() in self._people):
                 told = {f"label {one.lower()}": one for one in _AGENT.findall(found[3])}  # joined
                 told[f"label {found[2].lower()}"] = found[1].strip(" *_`>|")
-                told[f"status {found[2].lower()}"] = _word(found[3])
+                told[f"status {found[2].lower()}"] = _SIGNS.sub("", found[3]).strip("_").upper()
                 if any(self.lines.setdefault(path, word) != word for path, word in told.items()):
                     rest.append(line)
             elif section == "convergence" and said and "blocker" in self.lines:
@@ -235,15 +233,6 @@ def _owned(pieces: list[Piece], people: dict[str, str]) -> list[Piece]:
                 owner, start = who, at + 1
         made.append(piece.copy(who=owner or piece.who, lines=piece.lines[start:]))
     return made
-
-
-def _word(text: str) -> str:
-    """Return a status as it is compared: upper case, without the signs around it."""
-    signs = r"[^\w?()<>~]*"
-    return re.sub(rf"(?i)^{signs}(?:status\s*:)?{signs}|{signs}$", "", text).strip("_").upper()
-
-
-# A page without a journal
 
 
 def adopt(text: str, name: str = "") -> list[Event]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from council.archive.artifacts import is_id
 from council.councils import model as m
-from council.councils import sight, words
+from council.councils import sight
 from council.councils.model import Entry, Participant, State
-from council.kernel import codec, files
+from council.kernel import codec, files, words
 from council.kernel.ids import cut, digest
 from council.kernel.record import TYPE_CHECKING, Any
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _FRAME, _EACH = 6000, 100  # characters that a prompt needs, and those around each text
 _SHORT = 8000  # below it the short prompt is used
 _FORMS = {"vote": "vote", "synthesis": "synthesize", "turn": "respond"}
-CHECKLIST = "skills/council/references/COUNCIL"
+_BARE = {ord("["): None, ord("]"): None}  # brackets mark the line of what is quoted
 
 
 def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) -> str:
     """Return the prompt of an agent of a workspace; see `prompt`."""
     lang = ".fr" * (state.lang == "fr" and app.settings.language != "fr")
-    found = files.read(f"{app.root}/{CHECKLIST}{lang}.md", 100_000)
+    found = files.read(f"{app.root}/skills/council/references/COUNCIL{lang}.md", 100_000)
     checklist = found[0].decode("utf-8", "replace") if found and state.phase == m.CHALLENGE else ""
     own = app.settings.agents.get(agent)
     limit = own.context_limit if own else 0
@@ -117,8 +117,7 @@ class _Told:
         seen = sight.visible(state, agent)
         self.guidance = [one for one in seen if one.kind == "guidance" and not short]
         last = {(one.agent, one.kind == "guidance"): one for one in seen}
-        self.entries = [one for one in seen if one not in self.guidance]
-        self.entries = list(last.values()) if short else self.entries
+        self.entries = list(last.values()) if short else [e for e in seen if e not in self.guidance]
         self.terms = words.load(f"prompts/{state.lang}/terms.txt")
         self.forms: words.Forms = {
             **{**self.terms, "term": self.terms.get, "at": self.at, "name": self.name},
@@ -159,9 +158,9 @@ class _Told:
         options = [one for one in state.options if not one.by or one.letter in held]
         asked = [{"who": who, "text": cut(self.text(text), 300)}
                  for who, text in sight.open_questions(state, agent).items()]  # fmt: skip
-        tally = words.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
+        tally = sight.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
         return {
-            "state": state, "config": config, "round": now, "agent": agent, "masks": self.masks,
+            "state": state, "round": now, "agent": agent, "masks": self.masks,
             "topic": cut(state.topic, 500), "called": cut(me.name, 60) or agent,
             "deadline": state.timeout_at or self.terms["none"], "role": cut(me.role, 200),
             "count": len(people), "most": config.max_rounds * talks,
@@ -204,7 +203,8 @@ class _Told:
         named = {f"art_{part[:64]}" for text in (brief, *texts) for part in text.split("art_")[1:]}
         entries = [
             {**vars(one), "id": self.ident(one), "text": text,
-             "false": [f"“{cut(said, 40)}”" for said in _unfound(one)]}
+             "false": [f"“{cut(said.text.translate(_BARE), 40)}”"
+                       for said in one.heard.quotations if not said.found]}
             for one, text in zip(self.entries, short, strict=True)]  # fmt: skip
         return {
             "b": code, "limit": limit, "brief": brief, "private": private, "notes": notes,
@@ -236,9 +236,3 @@ def _replaced(text: str, name: str, other: str) -> str:
         after = part[:1] if part[:1] not in ("-", "_") else part[1:2]
         first += (name if first[-1:].isalnum() or after.isalnum() else other) + part
     return first
-
-
-def _unfound(entry: Entry) -> list[str]:
-    """Return what an entry quotes though nobody said it, without brackets: they mark its line."""
-    words = [one.text for one in entry.heard.quotations if not one.found]
-    return [one.translate({ord("["): None, ord("]"): None}) for one in words]

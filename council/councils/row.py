@@ -18,7 +18,6 @@ from council.runs.work import Run, Work
 
 if TYPE_CHECKING:
     from council.app import App
-    from council.kernel.document import Document
     from council.runs.drivers import Output
     from council.runs.starting import Started
 
@@ -33,9 +32,6 @@ class _Conversations(KindRow):
 
     def names(self, app: App) -> list[str]:
         return app.conversations()
-
-    def document(self, app: App, name: str) -> Document[Any]:
-        return app.conversation(name)
 
     def place(self, name: str) -> tuple[str, str]:
         return f"conversations/{name}", f"../council-{name}-conversation.md"
@@ -134,10 +130,7 @@ class _Conversations(KindRow):
 
 
 def write_minutes(app: App, state: State, replace: bool = False) -> str:
-    """Write the minutes of a conversation that is over; return their path.
-
-    With `replace` again, after words were taken out of it.
-    """
+    """Write the minutes of what is over, with `replace` again without words; return their path."""
     from council.archive import minutes as archived  # late: only at the end
     from council.councils import minutes  # late: as above
 

@@ -32,10 +32,7 @@ from __future__ import annotations
 
 from council.councils import model as m
 from council.councils import sight
-from council.councils.evolution import evolve as evolve
-from council.councils.evolution import known as known
 from council.councils.evolution import owing, said_by, staying, waiting
-from council.councils.evolution import settles as settles
 from council.councils.model import DELIBERATE, SYNTHESIZE, VOTE, Event, State
 from council.kernel import times
 from council.kernel.times import datetime, timedelta
@@ -63,8 +60,7 @@ def _tries(state: State) -> list[tuple[Work, Try]]:
     backoff, made = [timedelta(seconds=seconds) for seconds in state.config.backoff], []
     people = [agent for agent, one in state.participants.items() if one.person]
     for agent in [agent for agent in asked(state) if agent not in people]:
-        is_question = agent in state.round().asked
-        task = "question" if is_question else m.kind_of(state.phase)
+        task = "question" if agent in state.round().asked else m.kind_of(state.phase)
         after = next_try(state.runs, agent, task, state.tour, backoff)
         made.append((Work(agent=agent, task=task, tour=state.tour, attempt=after.attempt), after))
     return made
@@ -95,10 +91,7 @@ def _is_limited(state: State, agent: str) -> bool:
 
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:
-    """Return the next instant at which `due` or `work` can be other than empty; None for never.
-
-    The work of agents that are not run here (`by_hand`) does not count.
-    """
+    """Return when `due`, or `work` not of `by_hand`, can next be non-empty; None for never."""
     if not state.rounds or state.paused_at or state.minutes:
         return None
     moments = [state.ended_at or state.timeout_at or ""]
@@ -174,8 +167,7 @@ def _closed(state: State, at: str, reason: str) -> list[Event]:
     found = sight.tally(state, closing=True)
     if now.phase == DELIBERATE and not state.stop:
         reason = _last_round(state, found.type, len(heard)) or reason
-    closed = {**made, "reason": reason, "verdict": found.type}
-    return [closed, *sight.named(state, found.options)]
+    return [{**made, "reason": reason, "verdict": found.type}, *sight.named(state, found.options)]
 
 
 def _last_round(state: State, verdict: str, heard: int) -> str:

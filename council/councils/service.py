@@ -1,7 +1,8 @@
 """The verbs of conversations: one function each, with what `json.md` names as its result.
 
 The command line, HTTP and MCP call these and decide nothing themselves. A verb finds who speaks and
-how that is known, lets a pure decision say what happens, and then starts what became due.
+how that is known, lets a pure decision say what happens, and then starts what became due. What is
+refused, and with which code, is in `decisions.py`, `opening.py` and `App.find`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import time
 
 from council.councils import decisions, hearing, kind, model, rules, sight
 from council.councils.hearing import Stated as Stated
-from council.councils.model import Event, Heard, State
+from council.councils.model import Event, Heard, State, fields
 from council.councils.opening import Opening as Opening
-from council.councils.views import fields, place, transition, understood
+from council.councils.views import place, transition, understood
 from council.kernel import files, ids
 from council.kernel.errors import Away, NotFound, Refusal, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
@@ -23,23 +24,15 @@ if TYPE_CHECKING:
 
     from council.app import App
     from council.kernel.document import Change, Document
-    from council.runs.work import Run, Work
+    from council.runs.work import Work
 
 DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
 FILING = 5.0  # seconds that `wait` gives to whoever writes the minutes
 
 
-# --- which conversation, and who ---
-
-
 def document(app: App, which: str) -> Document[Any]:
-    """Return the document of a conversation, open or over; one that is over has no page.
-
-    Raises:
-        NotFound: There is none.
-        Usage: Several fit.
-    """
+    """Return the document of a conversation, open or over; one that is over has no page."""
     try:
         return app.conversation(app.find(which))
     except NotFound:
@@ -73,25 +66,19 @@ def unfiled(app: App) -> Iterator[State]:
 
 def find(app: App, which: str, at: int = 0) -> State:
     """Return a conversation, open or over, at a revision (0 is now); see `document`."""
-    found = document(app, which)
+    found: Document[State] = document(app, which)
     try:
-        state: State = found.read() if found.page and not at else found.peek(at or None)
+        return found.read() if found.page and not at else found.peek(at or None)
     except NotFound:
         if found.page or at:
             raise
         from council.archive import minutes  # late: only where a journal is gone
 
         return State.from_json(minutes.block(minutes.find(app.root, which)["path"]))
-    return state
 
 
 def who(app: App, given: str) -> str:
-    """Return who speaks: `--as`, else COUNCIL_AGENT, else the agent whose folder one is in.
-
-    Raises:
-        Usage: None of these says (`who`).
-        Refused: This is a run of another agent (`not-you`).
-    """
+    """Return who speaks: `--as`, else COUNCIL_AGENT, else the agent whose folder one is in."""
     own = app.env.get("COUNCIL_AGENT", "")
     if app.env.get("COUNCIL_TOKEN") and own and given.strip().casefold() not in ("", own):
         raise Refused("not-you", f"this run is {own}'s, not {given}'s", "leave out --as")
@@ -112,12 +99,8 @@ def person(app: App, given: str = "") -> str:
 
 
 def _origin(app: App, state: State, agent: str) -> str:
-    """Return how it is known that an agent speaks: `verified` by a run's token, or `claimed`.
-
-    Raises:
-        Refused: The token is another agent's, or of no run here; or claims are refused.
-    """
-    run = _own_run(app, state)
+    """Return how it is known that an agent speaks: `verified` by a run's token, or `claimed`."""
+    run = app.own_run(state)
     if app.env.get("COUNCIL_TOKEN") and (run is None or run.agent != agent):
         what = f"this run does not speak for {agent} in {state.name}"
         raise Refused("not-you", what, "leave out --as, or print the answer")
@@ -127,38 +110,20 @@ def _origin(app: App, state: State, agent: str) -> str:
     return "verified" if run else "claimed"
 
 
-def _own_run(app: App, state: State) -> Run | None:
-    """Return the run that this command is called by, None outside of runs."""
-    token = app.env.get("COUNCIL_TOKEN", "")
-    mine = [run for run in state.runs.by_id.values() if token and run.token == ids.digest(token)]
-    return mine[0] if mine else None
-
-
-# --- the verbs ---
-
-
 def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any]:
-    """Open a conversation and wake its first speakers.
-
-    Raises:
-        Usage: A value is not one of its choices, or fewer than two would take part.
-        NotFound: An agent is not one of the workspace.
-        Conflict: Another conversation of that name is open.
-    """
+    """Open a conversation and wake its first speakers."""
     from council.councils import opening  # late: most verbs open nothing
     from council.runs import tracing  # late: as above
 
     name = ids.checked_name(asked.name or DEFAULT, "name")
-    members, ident = opening.members(app, asked), asked.ident or ids.uuid4(os.urandom(16))
-    config, carrier = opening.config(app, asked, members), tracing.carried(app.env)
+    members = opening.members(app, asked)
+    of = {key: getattr(asked, key) for key in ("topic", "brief", "procedure", "private")}
+    of |= {"name": name, "participants": members, "config": opening.config(app, asked, members)}
+    of |= {"lang": asked.lang or app.settings.language or "en", "carrier": tracing.carried(app.env)}
+    of["conversation_id"] = asked.ident or ids.uuid4(os.urandom(16))
 
     def decide(state: State) -> list[Event]:
-        return decisions.opened(
-            state, config=config, participants=members, at=app.now, conversation_id=ident,
-            name=name, topic=asked.topic, brief=asked.brief, procedure=asked.procedure,
-            lang=asked.lang or app.settings.language or "en", carrier=carrier,
-            private=asked.private,
-        )  # fmt: skip
+        return decisions.opened(state, at=app.now, **of)
 
     warnings = opening.warnings(app, asked, members)
     made: dict[str, Any] = {"path": app.page_of(name), "warnings": warnings}
@@ -173,13 +138,7 @@ def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any
 
 
 def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[str, Any]:
-    """Record the answer of an agent in the round that is open, and start what follows from it.
-
-    Raises:
-        Refused: The agent is not asked now, or is not known to be itself.
-        Conflict: It has answered otherwise, or the key stands for another text.
-        Invalid: The text or a stated value cannot be accepted.
-    """
+    """Record the answer of an agent in the round that is open, and start what follows from it."""
     said, before = hearing.Understood(text=text, heard=Heard()), State()
 
     def decide(state: State) -> list[Event]:
@@ -240,11 +199,7 @@ def _keep_refused(app: App, state: State, agent: str, text: str, refusal: Refusa
 
 
 def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
-    """Return what an agent may see now, with the prompt of a task (`form`; "" is what is asked).
-
-    Raises:
-        Refused: It takes no part (`not-a-participant`).
-    """
+    """Return what an agent may see now, with the prompt of a task (`form`; "" is what is asked)."""
     from council.councils import prompts  # late: `respond` tells nobody anything
 
     state = app.conversation(name).read()
@@ -264,11 +219,7 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
 
 
 def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, Any]:
-    """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`).
-
-    Raises:
-        Refused: The agent takes no part (`not-a-participant`).
-    """
+    """Wait until an agent is asked (`turn`), all is over (`over`), or time is up (`timeout`)."""
     ends, filed, document = time.monotonic() + (seconds or 0), 0.0, None
     which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
     while True:
@@ -297,25 +248,16 @@ def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict
     """Tell the participants something, or one of them; `to` may also name a conversation."""
     if to and not name and app.is_open(to):
         name, to = to, ""
-
-    def decide(state: State) -> list[Event]:
-        return decisions.say(state, text, by, at=app.now, to=to, key=key)
-
-    change, after = _change(app, app.find(name), decide, by)
-    return {**after, "outcome": "recorded" if change.events else "already-recorded"}
+    made = steer(app, app.find(name), "say", text, by, by=by, to=to, key=key)
+    return {**made, "outcome": "recorded" if made["outcome"] == "changed" else "already-recorded"}
 
 
 def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any) -> dict[str, Any]:
-    """Carry out the decision `stop`, `pause`, `resume`, `cancel` or `sign` with its arguments.
-
-    `by` is who decides, "" the person at the terminal.
-    """
-
-    def decide(state: State) -> list[Event]:
-        made: list[Event] = getattr(decisions, verb)(state, *words, at=app.now, **more)
-        return made
-
-    change, after = _change(app, name, decide, by or person(app))
+    """Carry out a decision, such as `stop` or `sign`, of `by`; "" is who is at the terminal."""
+    decide: Callable[..., list[Event]] = getattr(decisions, verb)
+    change, after = _change(
+        app, name, lambda state: decide(state, *words, at=app.now, **more), by or person(app)
+    )
     return {**after, "outcome": "changed" if change.events else "unchanged"}
 
 
@@ -334,9 +276,6 @@ def halt(app: App, halted: bool) -> dict[str, Any]:
     return {"halted": halted, "changed": bool(change.events)}
 
 
-# --- what every verb does ---
-
-
 def _change(
     app: App, name: str, decide: Callable[[State], list[Event]], by: str, create: bool = False
 ) -> tuple[Change, dict[str, Any]]:
@@ -347,7 +286,7 @@ def _change(
     change = app.conversation(name).change(decide, by=by, at=app.now, create=create)
     state, followed = change.state, dict[str, Any]()
     app.changed(change)
-    if run := _own_run(app, state):
+    if run := app.own_run(state):
         from council.runs import places  # late: only inside a run
 
         if (pid := places.held(f"{app.state_folder}/places").get(run.id, 0)) > 1:

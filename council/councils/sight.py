@@ -5,12 +5,10 @@ from __future__ import annotations
 from council.councils import model as m
 from council.councils import verdict
 from council.councils.evolution import said_by, staying
-from council.councils.model import SYNTHESIZE, Entry, State, Tally
+from council.councils.model import SYNTHESIZE, Entry, Form, State, Tally
 from council.councils.verdict import alike, words
-from council.kernel.record import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from council.councils.answers import Form
+from council.kernel.record import Any
+from council.kernel.words import fill, load, template
 
 _SHARE = 1.5  # of an equal share of all words; who says more dominates (document 003)
 
@@ -49,7 +47,7 @@ def convergence(state: State) -> dict[str, Any]:
     if talk and talk[0].verdict:
         lacking = talk[0].absent.keys() & people
     rate = 1 - len(lacking) / max(1, len(people))
-    return {"responseRate": rate, "hasConsensus": converged(state)}
+    return {"responseRate": rate, "hasConsensus": converged(state), "blockingIssues": issues(state)}
 
 
 def _statuses(state: State) -> Tally:
@@ -62,6 +60,29 @@ def _statuses(state: State) -> Tally:
     made.waiting = [agent for agent in stay if agent not in agreed]
     made.has_consensus, made.type = reached, "strong" if reached else "none"
     return made
+
+
+def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True) -> list[str]:
+    """Return all that can be said of a tally, the verdict first; perhaps with who holds what."""
+    file, count = f"texts/tally-{state.lang}.txt", len(tally.agreed)
+    key = "nobody" if not count else "everybody" if count == tally.n else "some"
+    leading = tally.winners or tally.leading
+    if state.procedure == "deliberation":
+        sides = [len(one.approve) for one in tally.options if one.letter in leading]
+        count, apart = max(sides, default=0), min(sides, default=0) >= tally.threshold
+        if not leading:
+            own = tally.n - len(tally.absent)
+            key = "unsaid" if own > 1 else "aside" if own + len(tally.abstained) > 1 else "unheard"
+        elif len(leading) == 1:
+            key = tally.type if tally.winners else "leads"
+        else:
+            key = f"{tally.type}_tie" if tally.winners else "camps" if apart else "tied"
+    values = {**vars(tally), "leading": leading, "count": count, "holding": holders, key: True}
+    held = [one for one in tally.options if one.holders or one.letter in leading]
+    values["options"] = [{**vars(one), "count": len(one.approve)} for one in held]
+    values["blockers"] = sum(one.open for one in state.blockers)
+    forms = {**load(file), "name": lambda one: names.get(one, one)}
+    return fill(template(file).partition("\n====\n")[2], values, forms).rstrip("\n").split("\n")
 
 
 def named(state: State, options: list[m.Option] | list[m.Side]) -> list[m.Event]:
@@ -83,6 +104,11 @@ def blockers(state: State) -> list[m.Blocker]:
     return [one for one in state.blockers if one.open and (one.tour != sealed or not one.agent)]
 
 
+def issues(state: State) -> list[str]:
+    """Return the open blockers that everybody may see as lines, with their authors."""
+    return [f"{one.agent}: " * bool(one.agent) + one.text for one in blockers(state)]
+
+
 def needs(state: State, agent: str) -> list[str]:
     """Return the participants to whom `agent` owes a stance: whose position it could see."""
     now, turns = state.round(), [e for e in visible(state, agent) if e.kind in ("turn", "vote")]
@@ -92,12 +118,9 @@ def needs(state: State, agent: str) -> list[str]:
 
 def form(state: State, agent: str) -> Form:
     """Return what an answer of `agent` is asked for now, as the reader of answers wants it."""
-    from council.councils.answers import Form  # late: only who reads an answer needs it
-
     now, who = state.round(), state.participants
     peers = {peer: who[peer].name for peer in who if peer != agent}
-    kind = m.kind_of(now.phase)
-    made = Form(kind=kind, lang=state.lang, author=agent, peers=peers)
+    made = Form(kind=m.kind_of(now.phase), lang=state.lang, author=agent, peers=peers)
     for entry in said_by(state, now.tour) if agent in now.asked else []:
         made.asked += [one.part for one in entry.heard.faults if entry.agent == agent]
     if state.procedure == "deliberation":
@@ -130,17 +153,17 @@ def unanswered(state: State) -> list[tuple[str, str, str]]:
     return [(a, peer, text) for peer in asked for a, text in open_questions(state, peer).items()]
 
 
-def acknowledged(state: State, entry: Entry) -> list[str]:
-    """Return who has answered since some guidance was given, among those that it was meant for."""
-    later = state.entries[state.entries.index(entry) + 1 :]
-    said = {one.agent for one in later if not one.late}
+def acknowledged(state: State, entry: Entry, reader: str = "") -> list[str]:
+    """Return whom `reader` may see answer after guidance, among those that it was meant for."""
+    seen = visible(state, reader)
+    said = {one.agent for one in seen[seen.index(entry) + 1 :]}
     return [a for a in state.participants if a in said and entry.target in ("", a)]
 
 
 def guidance(state: State, agent: str) -> list[Entry]:
     """Return what people said to all or to `agent` since its last answer: to be acknowledged."""
     said = [one for one in state.entries if one.kind == "guidance" and one.target in ("", agent)]
-    return [one for one in said if agent not in acknowledged(state, one)]
+    return [one for one in said if agent not in acknowledged(state, one, agent)]
 
 
 def signing(state: State) -> str:
@@ -162,10 +185,7 @@ def dominating(state: State) -> list[str]:
 
 
 def repeats(state: State) -> bool:
-    """Return whether most speakers of the last round of talk, from the third on, repeat themselves.
-
-    They say nearly the same words as in the round before, and take no other position.
-    """
+    """Return whether most speakers of a third or later round of talk repeat what they said."""
     talks = [said_by(state, one.tour) for one in state.rounds if one.phase == m.DELIBERATE]
     if len(talks) < 3:
         return False

@@ -192,10 +192,13 @@ class _Count:
             return tally
         able = [one for one in tally.options if len(one.approve) >= tally.threshold]
         all_hold = [one for one in able if self.kind != "vote" or len(one.holders) == n]
-        whole = [one for one in all_hold if len(one.approve) == n and not self.doubted(one)]
+        whole = list[Side]()
+        for one in all_hold:
+            said = {self.stances[m].get(one.letter, "agree") for m in one.approve}
+            whole += [one] if len(one.approve) == n and said == {"agree"} else []
         first = whole or able or tally.options
-        best = max(map(_rank, first), default=())
-        leading = [one for one in first if _rank(one) == best]
+        ranks = [(len(one.holders), len(one.approve), -len(one.disagree)) for one in first]
+        leading = [one for one, rank in zip(first, ranks, strict=True) if rank == max(ranks)]
         tally.leading = [one.letter for one in leading]
         both = [(one, other) for one in leading for other in leading]
         if able and all(set(one.approve) & set(other.approve) for one, other in both):
@@ -203,15 +206,6 @@ class _Count:
             strong = whole and not blockers and not abstained
             tally.type, tally.reached = "strong" if strong else "soft", True
         return tally
-
-    def doubted(self, side: Side) -> bool:
-        """Return whether a stance of one that approves is other than agree."""
-        said = [self.stances.get(m, {}).get(side.letter, "agree") for m in side.approve]
-        return said != ["agree"] * len(said)
-
-
-def _rank(side: Side) -> tuple[int, ...]:
-    return len(side.holders), len(side.approve), -len(side.disagree)
 
 
 def count(

@@ -5,19 +5,13 @@ from __future__ import annotations
 from council.councils import model as m
 from council.councils import sight
 from council.councils.evolution import said_by
-from council.councils.model import Entry, Event, Heard, State, Tally
+from council.councils.model import Entry, Event, Heard, State, Tally, fields
 from council.kernel import ids, times
 from council.kernel.page import decoded, plain
-from council.kernel.record import Any, Record, camel
+from council.kernel.record import Any
 
 _ENTRY = "id kind agent phase tour at status origin target cut text"
 _NO_FAILURE = ("timeout", "stopped", "agreed")  # codes of absences
-_HEARD = "position choice confidence blockers resolved recommendation"
-
-
-def fields(one: Record, names: str) -> dict[str, Any]:
-    """Return some fields of a record by their keys in JSON."""
-    return {camel(name): getattr(one, name) for name in names.split()}
 
 
 def place(state: State) -> dict[str, Any]:
@@ -44,10 +38,7 @@ def used(state: State) -> dict[str, Any]:
 
 
 def shown(state: State, last: int = 0) -> dict[str, Any]:
-    """Return the state block and all that was said, but for sealed answers.
-
-    Of contributions only the `last` so many; 0 is all.
-    """
+    """Return the state block and what was said unsealed; only the `last` contributions, 0 all."""
     from council.councils import page  # late: `respond` and `wait` show nothing
 
     parts: dict[str, list[Any]] = {"contributions": [], "late": [], "guidance": []}
@@ -63,7 +54,7 @@ def shown(state: State, last: int = 0) -> dict[str, Any]:
 def understood(heard: Heard, status: str) -> dict[str, Any]:
     """Return what was understood of an answer."""
     return {
-        **fields(heard, _HEARD),
+        **fields(heard, "position choice confidence blockers resolved recommendation"),
         "stances": {peer: one.word for peer, one in heard.stances.items()},
         "questions": [{"to": peer, "text": text} for peer, text in heard.questions.items()],
         **{"quotations": [one.to_json() for one in heard.quotations], "status": status},
@@ -72,14 +63,12 @@ def understood(heard: Heard, status: str) -> dict[str, Any]:
 
 def consensus(state: State) -> tuple[dict[str, Any], str]:
     """Return who approves what, and the verdict, now and after each round; and in sentences."""
-    from council.councils import words  # late: only `show --consensus` counts
-
     tally, blockers = sight.tally(state), sight.blockers(state)
     names = {who: one.name or who for who, one in state.participants.items()}
-    lines = words.told(state, tally, names)
+    lines = sight.told(state, tally, names)
     lines += [f"blocker{f' ({one.agent})' * bool(one.agent)}: {one.text}" for one in blockers]
-    issues = {"blockingIssues": [f"{one.agent}: " * bool(one.agent) + one.text for one in blockers]}
-    return {**fields(state, "name phase tour"), **tally.to_json(), **issues}, "\n".join(lines)
+    made = fields(state, "name phase tour") | tally.to_json()
+    return made | {"blockingIssues": sight.issues(state)}, "\n".join(lines)
 
 
 def text(state: State, root: str) -> str:
@@ -133,9 +122,9 @@ def _said(state: State, kind: str) -> list[Entry]:
 def _advice(entry: Entry) -> str:
     if entry.heard.recommendation:
         return entry.heard.recommendation
-    from council.councils import answers, answers_forms  # late: most syntheses are in their form
+    from council.councils import answers_forms  # late: most syntheses are in their form
 
-    return answers_forms.unlabelled(entry.text, answers.Form(kind="synthesis"))
+    return answers_forms.unlabelled(entry.text, m.Form(kind="synthesis"))
 
 
 def _dissent(state: State, tally: Tally) -> list[dict[str, str]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from council.agents.settings import AgentSettings
-from council.councils import model, rules, sight, words
+from council.councils import model, rules, sight
 from council.councils.evolution import waiting
+from council.kernel import words
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status

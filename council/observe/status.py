@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
-from council.councils import evolution, model, rules, service, sight, words
-from council.kernel import files, times
+from council.councils import evolution, model, rules, service, sight
+from council.kernel import files, times, words
 from council.kernel.errors import Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any

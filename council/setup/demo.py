@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from council.councils import model, rules, service, words
+from council.councils import model, rules, service
 from council.councils.model import State
-from council.kernel import ids
+from council.kernel import ids, words
 from council.kernel.errors import Unexpected
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import drivers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from council.app import App
 from council.councils import model as m
-from council.councils import rules, sight, views, words
+from council.councils import rules, sight, views
 from council.councils.model import Entry, Round, State, Tally
 from council.kernel.ids import cut
 from council.kernel.record import Any
@@ -64,7 +64,7 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
     return {
         **{"state": state, "open": is_open, "who": who, "said": said, "people": people},
         **{"label": label, "later": [_LABELS.get(p, p.capitalize()) for p in phases[begun + 1 :]]},
-        **{"told": words.told(state, tally, {a: who[a]["name"] for a in who}), "tally": tally},
+        **{"told": sight.told(state, tally, {a: who[a]["name"] for a in who}), "tally": tally},
         **{"options": options, "left": len(tally.options) - len(options)},
         **{"meter": meter(state, tally, who), "matrix": matrix, "blockers": sight.blockers(state)},
         **{"used": views.used(state), "signing": signing, "hands": hands},

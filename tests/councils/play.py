@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from council.councils import decisions, rules
+from council.councils import decisions, evolution, rules
 from council.councils.model import Config, Event, Fault, Heard, Participant, Stance, State
 from council.kernel import times
 from council.runs import work as runs
@@ -53,12 +53,12 @@ class Play:
     def take(self, events: list[Event]) -> list[Event]:
         done = list(events)
         for event in events:
-            assert rules.known(event)
-            rules.evolve(self.state, event)
+            assert evolution.known(event)
+            evolution.evolve(self.state, event)
         while more := rules.due(self.state.copy(), self.now):
             for event in more:
-                assert rules.known(event)
-                rules.evolve(self.state, event)
+                assert evolution.known(event)
+                evolution.evolve(self.state, event)
             done += more
             assert len(done) < 200, "it does not end"
         self.events += json.loads(json.dumps(done))
@@ -68,7 +68,7 @@ class Play:
     def check(self) -> None:
         again = State()
         for event in self.events:
-            rules.evolve(again, event)
+            evolution.evolve(again, event)
         assert again == self.state
         assert State.from_json(json.loads(json.dumps(self.state.to_json()))) == self.state
         wake = rules.wake(self.state)

@@ -543,9 +543,9 @@ def test_by_hand_on_the_page() -> None:
 
 def test_broken_and_unknown_events() -> None:
     play = Play()
-    assert not rules.known({"type": "sung"})
+    assert not evolution.known({"type": "sung"})
     with pytest.raises(KeyError, match="unknown"):
-        rules.evolve(play.state, {"type": "sung"})
+        evolution.evolve(play.state, {"type": "sung"})
     for event in (
         {"type": "guided", "text": "x", "target": "", "at": "2026-11-28T09:00:00Z"},
         {"type": "left", "agent": "nobody"},
@@ -554,8 +554,8 @@ def test_broken_and_unknown_events() -> None:
         {"type": "answered", "heard": {"position": 3}},
     ):
         with pytest.raises(Invalid):
-            rules.evolve(play.state.copy(), event)
-    assert rules.settles({"type": "ended"}) and not rules.settles({"type": "guided"})
+            evolution.evolve(play.state.copy(), event)
+    assert evolution.settles({"type": "ended"}) and not evolution.settles({"type": "guided"})
 
 
 def test_the_same_words_as_another_kind_are_no_repeat() -> None:

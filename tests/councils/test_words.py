@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from council.councils import words
+from council.councils import sight
 from council.councils.model import Blocker, Side, State, Tally
 from council.councils.verdict import count
+from council.kernel import words
 from tests.councils.test_verdict import VECTORS, counted, drawn
 
 LANGS = ("en", "fr")
@@ -30,7 +31,7 @@ def told(tally: Tally, lang: str) -> list[str]:
     ids |= {*tally.absent, *tally.abstained, *(m["agent"] for m in tally.moved)}
     ids |= {one for side in tally.options for one in side.partial + side.disagree}
     state = State(procedure="deliberation", lang=lang)
-    return words.told(state, tally, {one: one.upper() for one in ids})
+    return sight.told(state, tally, {one: one.upper() for one in ids})
 
 
 def templates(lang: str) -> list[tuple[str, str]]:
@@ -124,8 +125,8 @@ def test_a_council_says_how_many_agreed(
 ) -> None:
     open_ = [Blocker(agent="a", text="who pays?", tour=1)] * blockers
     tally = Tally(n=n, agreed=[*"abc"[:agreed]])
-    assert words.told(State(blockers=open_), tally, {}) == [en]
-    assert words.told(State(blockers=open_, lang="fr"), tally, {}) == [fr]
+    assert sight.told(State(blockers=open_), tally, {}) == [en]
+    assert sight.told(State(blockers=open_, lang="fr"), tally, {}) == [fr]
 
 
 def test_both_languages_have_the_same_words_and_places() -> None:
@@ -161,4 +162,4 @@ def test_a_conversation_without_a_word() -> None:
         ("deliberation", "No consensus"),
         ("council", "Nobody declared agreement"),
     ):
-        assert words.told(State(procedure=procedure), Tally(n=2), {})[0].startswith(start)
+        assert sight.told(State(procedure=procedure), Tally(n=2), {})[0].startswith(start)
