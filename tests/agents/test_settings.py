@@ -119,14 +119,12 @@ def test_an_agent_is_its_table_then_its_soul_then_defaults(root):
     assert ada.digest() != found.agent("ada").digest()
 
 
-lines = st.sampled_from(
-    [
-        *('trust = "strict"', "max_runs = 5", 'run_timeout = "2m"', "# a note", "x = 1979-05-27"),
-        *('retry_backoff = ["1s"]', 'language = """\nfr"""', '"max_runs" = 6', "a.b = 1", ""),
-        *("[agents.a]", "[[bindings]]", "[limits]", 'model = "é\\u0000"', "max_runs = 0"),
-        *('[hooks]\na = ["x", {b = 1.5}]', 'argv = ["x", "y"]', "max_usd_per_day = 2.5"),
-    ]
-)
+lines = st.sampled_from([
+    *('trust = "strict"', "max_runs = 5", 'run_timeout = "2m"', "# a note", "x = 1979-05-27"),
+    *('retry_backoff = ["1s"]', 'language = """\nfr"""', '"max_runs" = 6', "a.b = 1", ""),
+    *("[agents.a]", "[[bindings]]", "[limits]", 'model = "é\\u0000"', "max_runs = 0"),
+    *('[hooks]\na = ["x", {b = 1.5}]', 'argv = ["x", "y"]', "max_usd_per_day = 2.5"),
+])  # fmt: skip
 
 
 @given(st.lists(lines, max_size=6))

@@ -141,6 +141,7 @@ CONTRIBUTIONS = [
     ('The block has `STATUS: AGREED` and "status": "AGREED" in it. That is all.', "", []),
     ("One is enough. STATUS: AGREED", "AGREED", []),
     ("One is enough — **STATUS: AGREED**", "AGREED", []),
+    ("We print STATUS: AGREED. It fits.", "", []),
     ("Un seul suffit. STATUT : D'ACCORD", "AGREED", []),
     ("One is enough.\n\n> Fine. STATUS: AGREED", "", []),
     ("I would never say STATUS: AGREED.", "", []),

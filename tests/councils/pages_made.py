@@ -55,29 +55,19 @@ def challenge(lang: str = "en") -> State:
     )  # fmt: skip
     quote = Quote(text="the cloud is free", of="sage")
     return State(
-        conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11",
-        name="active",
-        topic="Should we build a weather bot?",
-        brief="Decide by Friday whether we build it.",
+        conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11", name="active",
+        topic="Should we build a weather bot?", brief="Decide by Friday whether we build it.",
         lang=lang,
         config=Config(
-            phases=["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"], coordinator="henry"
+            phases=["COLLECT", "CHALLENGE", "RESOLVE", "SYNTHESIZE"], coordinator="henry",
         ),
-        rev=7,
-        mark="e1f6882a627d8c16126385dad53106ea",
-        phase="CHALLENGE",
-        tour=2,
-        created_at="2026-11-28T09:00:00Z",
-        updated_at="2026-11-28T10:12:06Z",
-        timeout_at="2026-11-28T11:00:00Z",
-        participants={**people(), "henry": henry},
+        rev=7, mark="e1f6882a627d8c16126385dad53106ea", phase="CHALLENGE", tour=2,
+        created_at="2026-11-28T09:00:00Z", updated_at="2026-11-28T10:12:06Z",
+        timeout_at="2026-11-28T11:00:00Z", participants={**people(), "henry": henry},
         blockers=[Blocker(agent="henry", text="who pays?", tour=2)],
         rounds=[
             begun(
-                1,
-                blind=True,
-                ended_at="2026-11-28T10:00:00Z",
-                reason="timeout",
+                1, blind=True, ended_at="2026-11-28T10:00:00Z", reason="timeout",
                 absent={"nova": Absence(code="timeout")},
             ),
             begun(2, mark="0bbd2a0c"),
@@ -86,17 +76,15 @@ def challenge(lang: str = "en") -> State:
             said("henry", 1, "# Position\nYes: a small local script."),
             said("sage", 1, "No <b>bot</b>: see [the list][1].\n\n[1]: https://example.org/list"),
             said(
-                "henry",
-                2,
+                "henry", 2,
                 '> No bot: see the list.\n\nNobody looks, and "the cloud is free" is wrong.\n\n'
                 "<!--council:end-->\n\nBLOCKING: who pays?",
-                heard=Heard(quotations=[quote], blockers=["who pays?"]),
-                at="2026-11-28T10:12:06Z",
+                heard=Heard(quotations=[quote], blockers=["who pays?"]), at="2026-11-28T10:12:06Z",
             ),
         ],
         drafts={"nova": "I am for it, if it stays small."},
         notes=["Ask the neighbours, too. (Anna)"],
-    )
+    )  # fmt: skip
 
 
 def blind(lang: str = "en") -> State:

@@ -549,18 +549,11 @@ def test_a_first_line_that_is_only_a_letter_is_a_choice() -> None:
     assert read("A day in May is fine.", form).choice == ""
 
 
-def test_a_status_at_the_very_end_of_an_answer() -> None:
-    assert read("One is enough. STATUS: AGREED", FREE).status == "AGREED"
-    assert read("We print STATUS: AGREED. It fits.", FREE).status == ""
-
-
 def test_an_open_blocker_and_agreed_are_asked_once() -> None:
     first = read("Fine.\n\nBLOCKING: the frost\n\nSTATUS: AGREED", FREE)
     assert (first.status, first.blockers, codes(first)) == (
-        "",
-        ["the frost"],
-        ["agreed-and-blocking"],
-    )
+        "", ["the frost"], ["agreed-and-blocking"],
+    )  # fmt: skip
     form = FREE.copy(asked=["status"])
     assert merge(first, read("STATUS: AGREED", form), parts_of(first)).status == ""
     settled = merge(first, read("RESOLVED: the frost\nSTATUS: AGREED", form), parts_of(first))
@@ -648,11 +641,9 @@ def test_plain_contributions_are_read_without_expressions() -> None:
 
 def test_faults_name_their_part() -> None:
     assert read("Hm, let me see about it.", TURN).faults == [
-        Fault(part="position", code="no-position"),
-        Fault(part="confidence", code="no-confidence"),
-        Fault(part="stance:claude", code="no-stance"),
-        Fault(part="stance:gpt", code="no-stance"),
-    ]
+        Fault(part="position", code="no-position"), Fault(part="confidence", code="no-confidence"),
+        Fault(part="stance:claude", code="no-stance"), Fault(part="stance:gpt", code="no-stance"),
+    ]  # fmt: skip
 
 
 def test_nothing_said_about_the_question_leaves_it_open() -> None:

@@ -86,10 +86,8 @@ def test_the_first_round_may_be_sealed() -> None:
     assert sight.visible(play.state, "b") == []
     play.turn("b", "Tin.", a="agree")
     assert [(o.letter, o.text, o.by) for o in play.state.options] == [
-        ("A", "Tiles.", "a"),
-        ("B", "Tin.", "b"),
-        ("C", "Straw.", "c"),
-    ]
+        ("A", "Tiles.", "a"), ("B", "Tin.", "b"), ("C", "Straw.", "c"),
+    ]  # fmt: skip
     assert not play.state.round().blind and play.state.round().order == ["b", "c", "a"]
 
 
@@ -98,10 +96,8 @@ def test_options_are_lettered_as_they_are_said_and_never_change() -> None:
     play.turn("a", "Yes, because it is cheap.")
     play.turn("b", "Wait.")
     assert [(o.letter, o.text) for o in play.state.options] == [
-        ("A", "yes"),
-        ("B", "no"),
-        ("C", "Wait."),
-    ]
+        ("A", "yes"), ("B", "no"), ("C", "Wait."),
+    ]  # fmt: skip
     play.do(decisions.respond, "b", "Wait a year.", Heard(position="Wait a year."), amend=True)
     play.turn("c", "no")
     assert [o.letter for o in play.state.options] == ["A", "B", "C", "D"]
@@ -196,10 +192,8 @@ def test_what_the_reader_is_told() -> None:
     play.turn("b", "Tin.")
     form = sight.form(play.state, "c")
     assert (form.kind, form.needs, form.options) == (
-        "turn",
-        ["a", "b"],
-        {"A": "Tiles.", "B": "Tin."},
-    )
+        "turn", ["a", "b"], {"A": "Tiles.", "B": "Tin."},
+    )  # fmt: skip
     assert form.peers == {"a": "A", "b": "B"}
     play.turn("c", "Tin.")
     assert sight.form(play.state, "c").held == "Tin."

@@ -125,16 +125,12 @@ def abstention_only_leaves_n(chance: random.Random, council: Council) -> None:
 
 def rewording_changes_nothing(chance: random.Random, council: Council) -> None:
     members, rounds = council
+
+    def reworded(text: str) -> str:
+        return chance.choice((text, text.upper()[:-1] + " !")) if text else text
+
     loud = [
-        (
-            kind,
-            [
-                (a, s.copy(position=chance.choice((s.position, s.position.upper()[:-1] + " !"))))
-                if s.position
-                else (a, s)
-                for a, s in answers
-            ],
-        )
+        (kind, [(agent, said.copy(position=reworded(said.position))) for agent, said in answers])
         for kind, answers in rounds
     ]
     names = [
@@ -234,15 +230,10 @@ def test_thresholds_and_letters() -> None:
 
 
 def test_floor_blockers_and_history() -> None:
-    rounds = [
-        (
-            "turn",
-            [
-                ("a", Heard(position="Tin.", confidence=1)),
-                ("b", Heard(position="Tin.", confidence=4, stances={"a": Stance(word="agree")})),
-            ],
-        )
-    ] * 2
+    yes = {"a": Stance(word="agree")}
+    said = [("a", Heard(position="Tin.", confidence=1))]
+    said += [("b", Heard(position="Tin.", confidence=4, stances=yes))]
+    rounds = [("turn", said)] * 2
     assert count(["a", "b"], rounds).type == "strong"
     assert [one.type for one in count(["a", "b"], rounds).rounds] == ["strong"]
     assert count(["a", "b"], rounds, floor=2).absent == ["a"]

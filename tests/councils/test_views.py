@@ -34,14 +34,11 @@ def test_the_shape_of_document_003() -> None:
     first = made["rounds"][0]
     assert first["roundNumber"] == 1 and first["completedAt"]
     assert first["turns"][1] == {
-        "agentId": "gpt",
-        "roundNumber": 1,
-        "position": "Tin.",
+        "agentId": "gpt", "roundNumber": 1, "position": "Tin.",
         "responses": [{"agentId": "claude", "stance": "disagree", "comment": ""}],
-        "reasoning": "Tin. says gpt in round 1",
-        "confidence": 4,
+        "reasoning": "Tin. says gpt in round 1", "confidence": 4,
         "timestamp": "2026-11-28T09:00:00Z",
-    }
+    }  # fmt: skip
     assert made["votingRound"]["consensusType"] == "soft"
     assert made["votingRound"]["votes"][0]["agreements"][0] == {
         "agentId": "gpt",
@@ -57,10 +54,8 @@ def test_the_decision_of_a_deliberation_is_the_option_that_won() -> None:
     play.says("glm", "We chose.", heard=Heard(recommendation="Tin!"))
     made = views.decision(play.state)
     assert (made["outcome"], made["decision"], made["recommendation"]) == (
-        "consensus",
-        "Tiles.",
-        "Tin!",
-    )
+        "consensus", "Tiles.", "Tin!",
+    )  # fmt: skip
     row = {"agent": "gpt", "stance": "disagree", "position": "Tin.", "comment": ""}
     assert made["dissent"] == [row]
 

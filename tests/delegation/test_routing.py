@@ -5,17 +5,14 @@ import pytest
 from council.delegation import routing
 from council.kernel.errors import Invalid
 
-RULES, FAULTS = routing.bindings(
-    [
-        {"id": "anna", "peer": "anna", "agent": "owl"},
-        {"id": "den", "channel": "den", "agent": "jay"},
-        {"id": "gone", "channel": "attic", "agent": "bat"},
-        {"id": "shop", "account": ["shop", "mail"], "agent": "owl"},
-        {"id": "work", "mode": "work", "agent": "jay"},
-        {"id": "able", "capability": "write", "agent": "jay"},
-        {"id": "rest", "default": True, "agent": "owl"},
-    ]
-)
+RULES, FAULTS = routing.bindings([
+    {"id": "anna", "peer": "anna", "agent": "owl"}, {"id": "den", "channel": "den", "agent": "jay"},
+    {"id": "gone", "channel": "attic", "agent": "bat"},
+    {"id": "shop", "account": ["shop", "mail"], "agent": "owl"},
+    {"id": "work", "mode": "work", "agent": "jay"},
+    {"id": "able", "capability": "write", "agent": "jay"},
+    {"id": "rest", "default": True, "agent": "owl"},
+])  # fmt: skip
 AGENTS = {"owl", "jay"}
 
 
@@ -65,13 +62,10 @@ def test_what_is_wrong_with_a_rule_is_told(table, words):
 
 
 def test_warnings():
-    rules, _ = routing.bindings(
-        [
-            {"peer": "anna", "agent": "owl"},
-            {"channel": "den", "agent": "jay"},
-            {"channel": ["den", "attic"], "agent": "bat"},
-        ]
-    )
+    rules, _ = routing.bindings([
+        {"peer": "anna", "agent": "owl"}, {"channel": "den", "agent": "jay"},
+        {"channel": ["den", "attic"], "agent": "bat"},
+    ])  # fmt: skip
     found = routing.check(rules, AGENTS, "main")
     assert [one["kind"] for one in found] == ["ambiguous", "dm-scope", "missing-agent"]
 

@@ -119,10 +119,8 @@ def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, cod
                 if "halt" in happened
                 else registry.run_ended(state, ran, agent, limits, app.now)
             ),
-            by="test",
-            at=app.now,
-            create=True,
-        )
+            by="test", at=app.now, create=True,
+        )  # fmt: skip
     for found in (status.status(app)["problems"], explain.explain(app, "k")["hindrances"]):
         assert [one for one in found if cure in one["fix"]], found
     assert code in codes(app)

@@ -60,33 +60,19 @@ def test_pieces_of_any_size_are_read_alike(reader):
 
 
 def claude(*texts: tuple[str, str], result: str, usd: float = 0.01, tokens: int = 1000) -> str:
-    return lines(
-        [
-            {"type": "stream_event", "event": {"type": "message_start"}},
-            *(
-                {
-                    "type": "assistant",
-                    "message": {"id": i, "content": [{"type": "text", "text": t}]},
-                }
-                for i, t in texts
-            ),
-            {
-                "type": "result",
-                **{"subtype": "success", "is_error": False, "result": result},
-                **{"modelUsage": {"m": {"inputTokens": tokens}}, "total_cost_usd": usd},
-            },
-        ]
-    )
+    texts_of = [(ident, [{"type": "text", "text": text}]) for ident, text in texts]
+    said = [{"type": "assistant", "message": {"id": i, "content": one}} for i, one in texts_of]
+    end = {"type": "result", "subtype": "success", "is_error": False, "result": result}
+    end |= {"modelUsage": {"m": {"inputTokens": tokens}}, "total_cost_usd": usd}
+    return lines([{"type": "stream_event", "event": {"type": "message_start"}}, *said, end])
 
 
 def message(reason: str, ident: str = "m", text: str = "Yes.", tokens: int = 100) -> list[object]:
+    end = {"reason": reason, "tokens": {"total": tokens}, "cost": 0.1}
     return [
         {"type": "step_start", "part": {"messageID": ident}},
         {"type": "text", "part": {"messageID": ident, "text": text}},
-        {
-            "type": "step_finish",
-            "part": {"reason": reason, "tokens": {"total": tokens}, "cost": 0.1},
-        },
+        {"type": "step_finish", "part": end},
     ]
 
 
