@@ -6,6 +6,7 @@ import json
 import random
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -347,21 +348,23 @@ WRAPS = {
 }
 
 
+@cache
+def unwrapped() -> list[tuple[str, str, Form, Heard]]:
+    """Return answers in Markdown of the corpora, with what is heard of each."""
+    found = []
+    for row in corpus.rows("answers") + corpus.rows("answers-new"):
+        form, text = corpus.form_of(row), row["text"].strip()
+        is_plain = row["text"].startswith(("## ", "**")) and "```" not in text
+        if row["kind"] in ("turn", "vote") and is_plain:
+            found.append((row["id"], text, form, read(text, form)))
+    return found
+
+
 @pytest.mark.parametrize("wrap", WRAPS)
 def test_wrappings_change_nothing(wrap: str) -> None:
-    changed = []
-    for row in corpus.rows("answers") + corpus.rows("answers-new"):
-        if (
-            row["kind"] not in ("turn", "vote")
-            or not row["text"].startswith(("## ", "**"))
-            or "```" in row["text"]
-        ):
-            continue
-        form, text = corpus.form_of(row), row["text"].strip()
+    for ident, text, form, heard in unwrapped():
         wrapped = WRAPS[wrap].replace("{}", text) if WRAPS[wrap] else text.replace("\n", "\r\n")
-        if read(text, form) != read(wrapped, form):
-            changed.append(row["id"])
-    assert changed == []
+        assert read(wrapped, form) == heard, ident
 
 
 SCHEMA_SHAPES = {  # `j` is the JSON, `p` indented, `e` a string of it, `m` the form in Markdown
@@ -380,6 +383,7 @@ FREELY = {  # as models shape what is asked of them without a schema, in a counc
 }
 
 
+@cache
 def asked_in(number: int) -> tuple[Form, dict[str, Any]]:
     """Return the form of a task, by turns of every phase and language, and its schema."""
     lang, agent = ("en", "fr")[number % 2], "abc"[number // 2 % 3]

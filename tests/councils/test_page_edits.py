@@ -7,6 +7,7 @@ import subprocess
 import textwrap
 import unicodedata
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -152,15 +153,20 @@ TOOLS = {
 }  # fmt: skip
 
 
+@cache
+def noted() -> list[Council]:
+    """Return councils in which all have answered, and somebody has typed a note."""
+    made = [weather(), weather(lang="fr"), weather(blind=True)]
+    for council in made:
+        text = f"# Position\n\n{SMALL}\n\n- one\n- two & [three][1]\n\n[1]: https://x.y"
+        council.say("nova", text)
+        council.change((NOTES, f"{NOTES}\nA note.\n"))
+    return made
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tool_changes_nothing(tool: str) -> None:
-    for council in (weather(), weather(lang="fr"), weather(blind=True)):
-        council.say(
-            "nova", f"# Position\n\n{SMALL}\n\n- one\n- two & [three][1]\n\n[1]: https://x.y"
-        )
-        council.save(
-            council.page.replace("<!--council:notes-->\n", "<!--council:notes-->\n\nA note.\n")
-        )
+    for council in noted():
         taken = council.save(TOOLS[tool](council.page))
         assert (taken.events, taken.refused) == ([], [])
 
@@ -205,68 +211,43 @@ def test_a_status_is_set_by_hand(word: str) -> None:
 
 
 EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
-    "status in the block": (
-        [('"nova": {"status": "WAITING"', '"nova": {"status": "RESPONDED"')],
-        lambda s: s.phase == "CHALLENGE",
-    ),
-    "deadline": (
-        [("Timeout: 2026-11-28T18:00:00Z", "Timeout: 2026-11-29 21:00Z")],
-        lambda s: s.timeout_at == "2026-11-29T21:00:00Z",
-    ),
+    "status in the block": ([('"nova": {"status": "WAITING"', '"nova": {"status": "RESPONDED"')],
+        lambda s: s.phase == "CHALLENGE"),
+    "deadline": ([("Timeout: 2026-11-28T18:00:00Z", "Timeout: 2026-11-29 21:00Z")],
+        lambda s: s.timeout_at == "2026-11-29T21:00:00Z"),
     "deadline in the block": (
         [('"timeoutAt": "2026-11-28T18:00:00Z"', '"timeoutAt": "2026-11-29T21:00:00+01:00"')],
         lambda s: s.timeout_at == "2026-11-29T20:00:00Z",
     ),
     "phase": ([("phase: COLLECT", "phase: resolve")], lambda s: s.phase == "RESOLVE"),
     "topic": ([("weather bot?", "tea bot?")], lambda s: s.topic == "Should we build a tea bot?"),
-    "blocker": (
-        [("blockers: none", "blockers: none\n  - Henry: who\n    pays?")],
-        lambda s: [(b.agent, b.text) for b in s.blockers] == [("henry", "who pays?")],
-    ),
-    "blocker in the block": (
-        [('"blockingIssues": []', '"blockingIssues": ["sage: who pays?"]')],
-        lambda s: [(b.agent, b.text) for b in s.blockers] == [("sage", "who pays?")],
-    ),
-    "new participant": (
-        [(WAITS, f"{WAITS}\n- 🧮 Blaise (agent:blaise): WAITING")],
-        lambda s: pages.labels(s)["blaise"] == "🧮 Blaise",
-    ),
-    "no more participant": (
-        [("- 🌟 Nova (agent:nova): WAITING\n", "")],
-        lambda s: "nova" not in s.participants and s.phase == "CHALLENGE",
-    ),
-    "correction of one's own": (
-        [("> Yes, it is cheap.", "> Yes, it is cheap.\n>\n> <b>Very</b>.")],
-        lambda s: s.entries[0].text == "Yes, it is cheap.\n\n<b>Very</b>." and len(s.entries) == 2,
-    ),
-    "note": (
-        [(NOTES, f"{NOTES}\nAsk <!--council:end--> Anna.\n\n- x\n")],
-        lambda s: s.notes == ["Ask <!--council:end--> Anna.", "", "- x"],
-    ),
+    "blocker": ([("blockers: none", "blockers: none\n  - Henry: who\n    pays?")],
+        lambda s: [(b.agent, b.text) for b in s.blockers] == [("henry", "who pays?")]),
+    "blocker in the block": ([('"blockingIssues": []', '"blockingIssues": ["sage: who pays?"]')],
+        lambda s: [(b.agent, b.text) for b in s.blockers] == [("sage", "who pays?")]),
+    "new participant": ([(WAITS, f"{WAITS}\n- 🧮 Blaise (agent:blaise): WAITING")],
+        lambda s: pages.labels(s)["blaise"] == "🧮 Blaise"),
+    "no more participant": ([("- 🌟 Nova (agent:nova): WAITING\n", "")],
+        lambda s: "nova" not in s.participants and s.phase == "CHALLENGE"),
+    "correction of one's own": ([("> Yes, it is cheap.", "> Yes, it is cheap.\n>\n> <b>Very</b>.")],
+        lambda s: s.entries[0].text == "Yes, it is cheap.\n\n<b>Very</b>." and len(s.entries) == 2),
+    "note": ([(NOTES, f"{NOTES}\nAsk <!--council:end--> Anna.\n\n- x\n")],
+        lambda s: s.notes == ["Ask <!--council:end--> Anna.", "", "- x"]),
     "note above the participants": (
         [("## Participants", "## Note\n150 EUR, not 400.\n\n## Participants")],
         lambda s: s.notes == ["## Note", "150 EUR, not 400."],
     ),
-    "words behind the end": (
-        [(LAST, f"{LAST}\n\nBye")],
-        lambda s: s.notes == ["Bye"],
-    ),
+    "words behind the end": ([(LAST, f"{LAST}\n\nBye")], lambda s: s.notes == ["Bye"]),
     "quoted words above the mark of an answer": (
         [("<!--council:entry 1-sage", "> A bot?\n\n<!--council:entry 1-sage")],
         lambda s: s.notes == ["> A bot?"] and len(s.entries) == 2,
     ),
-    "name of a participant in a text": (
-        [(NOTES, f"{NOTES}\n- I (agent:henry): DONE\n")],
-        lambda s: s.participants["henry"].status == "RESPONDED" and len(s.notes) == 1,
-    ),
-    "answer below the hint": (
-        [(f"{HINT}\n", f"{HINT}\n{SMALL}\n"), (WAITS, DID)],
-        lambda s: s.entries[-1].text == SMALL,
-    ),
-    "answer in place of the hint": (
-        [(HINT, SMALL), (WAITS, DID)],
-        lambda s: s.entries[-1].text == SMALL,
-    ),
+    "name of a participant in a text": ([(NOTES, f"{NOTES}\n- I (agent:henry): DONE\n")],
+        lambda s: s.participants["henry"].status == "RESPONDED" and len(s.notes) == 1),
+    "answer below the hint": ([(f"{HINT}\n", f"{HINT}\n{SMALL}\n"), (WAITS, DID)],
+        lambda s: s.entries[-1].text == SMALL),
+    "answer in place of the hint": ([(HINT, SMALL), (WAITS, DID)],
+        lambda s: s.entries[-1].text == SMALL),
     "answer with headings and our marks": (
         [(DRAFT, f"{DRAFT}\n\n## Notes\n\n- <!--council-x\n"),
          (WAITS, DID)],
@@ -276,18 +257,12 @@ EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
         [(NOVA, f"{NOVA}\n~~~\n### Sage\n~~~\n\nand more\n"), (WAITS, DID)],
         lambda s: s.entries[-1].text == "~~~\n### Sage\n~~~\n\nand more",
     ),
-    "blocker in place of none": (
-        [("blockers: none", "blockers: who pays?")],
-        lambda s: [b.text for b in s.blockers] == ["who pays?"],
-    ),
-    "words behind a mark": (
-        [(DRAFT, f"{DRAFT} {SMALL}"), (WAITS, DID)],
-        lambda s: s.entries[-1].text == SMALL,
-    ),
-    "the document's prefix": (
-        [(HINT, f"**[Tour 1]:** {SMALL}\n\n{HINT}"), (WAITS, DID)],
-        lambda s: s.entries[-1].text == SMALL,
-    ),
+    "blocker in place of none": ([("blockers: none", "blockers: who pays?")],
+        lambda s: [b.text for b in s.blockers] == ["who pays?"]),
+    "words behind a mark": ([(DRAFT, f"{DRAFT} {SMALL}"), (WAITS, DID)],
+        lambda s: s.entries[-1].text == SMALL),
+    "the document's prefix": ([(HINT, f"**[Tour 1]:** {SMALL}\n\n{HINT}"), (WAITS, DID)],
+        lambda s: s.entries[-1].text == SMALL),
 }  # fmt: skip
 
 
