@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from council.app import App
+from council.tasks import service as tasks
 from tests.runs.processes import until
 from tests.scenarios.workspaces import Workspace
 
@@ -133,17 +135,17 @@ def test_a_v4_worker_gets_v4_and_prompts_are_printed(office: Workspace) -> None:
     assert sent["message"].count("|") == 10 and "\nM1|O1>W1|R|T1|P1|N|-|call=plan" in task
     assert "msg send" in task and "E16" not in task
     office.json("agent", "join", "bea", "--caps", "web_search,web_fetch,summarize")
+    context = ["context", "--as", "bea", "--kind"]
     for kind, words in (
         ("worker", ["E16", "E33", "caps=web_search, web_fetch, summarize", "W1"]),
         ("research", ["top 5", "500 characters", "100 words"]),
         ("orchestrator", ["B2000", "50 %", "`W2` (bea)", "TYPE `D`"]),
     ):
+        app = App(str(office.root), env={})
+        assert tasks.prompt(app, "bea", kind)["prompt"] in office.run(*context, kind).stdout
         for lang in ("en", "fr"):
-            path = office.root / "council.toml"
-            path.write_text(
-                path.read_text().replace('"en"', f'"{lang}"').replace('"fr"', f'"{lang}"')
-            )
-            text = office.run("context", "--as", "bea", "--kind", kind).stdout
+            app.settings.language = lang
+            text = tasks.prompt(app, "bea", kind)["prompt"]
             here = [word for word in words if lang == "en" or word[0] in "BE`t"]
             assert not [word for word in here if word not in text], text
 
