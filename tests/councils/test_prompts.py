@@ -74,10 +74,8 @@ def test_a_prompt_is_bounded_and_says_nothing_twice(lang: str, run: str | None) 
         checklist = "1. Is it clear? " * 40 * (state.phase == "CHALLENGE")
         told = prompts.prompt(state, "a", task_of(state), soul=SOUL, checklist=checklist, run=run)
         have = carried(state)
-        assert len(told) <= 1.1 * (sum(map(len, have)) + len(checklist)) + 4000, (
-            state.phase,
-            len(told),
-        )
+        most = 1.1 * (sum(map(len, have)) + len(checklist)) + 4000
+        assert len(told) <= most, (state.phase, len(told))
         for text in have:
             assert told.count(text.strip()) == 1, (state.phase, text[:60])
         assert "{" not in told
@@ -93,9 +91,8 @@ def test_whoever_decides_sees_the_reasons_of_everybody(task: str) -> None:
 @pytest.mark.parametrize("procedure", ["council", "deliberation"])
 def test_sealed_answers_are_in_no_prompt_but_their_authors(procedure: str) -> None:
     play = Play(procedure, blind=True)
-    play.says(
-        "a", said("a", 1) + "\nBLOCKING: who pays?", heard=Heard(blockers=["who pays? " * 60])
-    )
+    heard = Heard(blockers=["who pays? " * 20])
+    play.says("a", said("a", 1) + "\nBLOCKING: who pays?", heard=heard)
     assert said("a", 1) in prompts.prompt(play.state, "a")
     for reader in ("b", "c", "nobody"):
         told = prompts.prompt(play.state, reader, task_of(play.state))
@@ -152,10 +149,7 @@ def test_questions_guidance_and_who_dominates_are_said() -> None:
     turn(play, "c", "C.")
     play.do(decisions.say, "The budget is 150.", "anna")
     told = prompts.prompt(play.state, "b", "turn")
-    assert (
-        "- @a asks you: “why?” Answer in your line on @a" in told
-        and "@a has said much more" in told
-    )
+    assert "@a asks you a question" in told and "@a has said much more" in told
     assert told.count("The budget is 150.") == 1 and "- @anna: acknowledged" in told
     assert "You have said much more" in prompts.prompt(play.state, "a", "turn")
     assert "asks you" not in prompts.prompt(play.state, "c", "turn")
@@ -192,12 +186,12 @@ def test_a_question_carries_its_words_and_what_it_is_about() -> None:
     assert all(said(agent, 1) in told for agent in "abc")
 
 
-def test_blockers_are_named_in_at_most_200_letters() -> None:
+def test_blockers_are_named_in_few_words() -> None:
     play = answered()
-    play.says("b", "No.\n\nBLOCKING: who pays?", heard=Heard(blockers=["who pays? " * 60]))
+    play.says("b", "No.\n\nBLOCKING: who pays?", heard=Heard(blockers=["who pays? " * 20]))
     play.state.blockers.append(Blocker(agent="c", text="set on the page", tour=2))
     told = prompts.prompt(play.state, "a", "contribution")
-    assert told.count("who pays?") < 22 and "- @b: who pays?" in told
+    assert told.count("who pays?") < 10 and "- @b: who pays?" in told
     assert "- @c: set on the page" in told
 
 

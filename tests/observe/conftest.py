@@ -35,19 +35,11 @@ class Workspace:
         """Open a conversation."""
         who = {one: Participant(name=one.title(), person=one == "eve") for one in ("ada", "bob")}
         who["eve"] = Participant(name="Eve", person=True)
-        given = {"phases": ["COLLECT", "CHALLENGE", "SYNTHESIZE"], **config}
-        self.change(
-            name,
-            lambda state: decisions.opened(
-                state,
-                conversation_id=f"00000000-0000-4000-8000-{len(name):012}",
-                name=name,
-                topic=f"Kettle {name}?",
-                config=Config(**given),
-                participants=who,
-                at=self.app.now,
-            ),
-        )
+        phases = ["COLLECT", "CHALLENGE", "SYNTHESIZE"]
+        given = {"name": name, "topic": f"Kettle {name}?", "participants": who, "at": self.app.now}
+        given |= {"conversation_id": f"00000000-0000-4000-8000-{len(name):012}"}
+        given |= {"config": Config(**{"phases": phases, **config})}
+        self.change(name, lambda state: decisions.opened(state, **given))
 
     def change(self, name: str, decide: object) -> object:
         """Append what a decision says."""

@@ -112,15 +112,10 @@ def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, cod
     if "fail" in happened:
         ran.outcome, ran.code, ran.words = "failed", "crashed", "exit 1"
     agent, limits = app.settings.agent("ada", app.soul("ada")), app.settings.limits
-    if happened:
-        app.registry().change(
-            lambda state: (
-                registry.halt(state, app.now)
-                if "halt" in happened
-                else registry.run_ended(state, ran, agent, limits, app.now)
-            ),
-            by="test", at=app.now, create=True,
-        )  # fmt: skip
+    acts = {"halt": lambda state: registry.halt(state, app.now)}
+    for one in happened:
+        act = acts.get(one, lambda state: registry.run_ended(state, ran, agent, limits, app.now))
+        app.registry().change(act, by="test", at=app.now, create=True)
     for found in (status.status(app)["problems"], explain.explain(app, "k")["hindrances"]):
         assert [one for one in found if cure in one["fix"]], found
     assert code in codes(app)
