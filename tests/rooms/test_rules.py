@@ -19,6 +19,13 @@ def floor(play: Play) -> tuple[str | None, list[str], int]:
     return play.state.current_speaker, play.state.queue, play.state.cycle
 
 
+def begun(members: str = "a b x") -> Play:
+    """Return a room in which x has said the first word."""
+    play = Play(members)
+    play.post("x")
+    return play
+
+
 def test_turns_rotate_and_real_ones_wait_for_their_text() -> None:
     play = Play("a b x")
     assert floor(play) == ("a", ["b"], 1)
@@ -37,16 +44,14 @@ def test_turns_rotate_and_real_ones_wait_for_their_text() -> None:
 
 
 def test_a_text_posted_before_the_end_of_its_turn_counts() -> None:
-    play = Play()
-    play.post("x")
+    play = begun()
     play.post("a", "First part.")
     play.post("a", "The end.")
     assert play.types(play.end("a", "First part. The end.")) == "ended floor"
 
 
 def test_a_turn_without_delivery_goes_on_after_15_seconds() -> None:
-    play = Play()
-    play.post("x")
+    play = begun()
     play.end("a", "Lost.")
     assert play.types(play.later(14)) == ""
     assert play.types(play.later(1)) == "missed floor"
@@ -55,8 +60,7 @@ def test_a_turn_without_delivery_goes_on_after_15_seconds() -> None:
 
 
 def test_another_word_during_delivery_begins_a_new_cycle() -> None:
-    play = Play("a b x")
-    play.post("x")
+    play = begun()
     play.end("a", "Wait for it.")
     assert play.types(play.post("x", "Stop!")) == "said cycle"
     assert floor(play) == ("a", ["b"], 2)
@@ -68,8 +72,7 @@ def test_another_word_during_delivery_begins_a_new_cycle() -> None:
     [("b", "", "not-the-speaker"), ("a", "r1", "run-over"), ("z", "", "not-the-speaker")],
 )
 def test_ends_that_are_not_the_speakers_are_ignored(agent: str, run: str, why: str) -> None:
-    play = Play()
-    play.post("x")
+    play = begun()
     play.end("a", run="r1")
     play.say("b", "Mine.")
     assert decisions.why_not(play.state, agent, run) == why
@@ -79,16 +82,14 @@ def test_ends_that_are_not_the_speakers_are_ignored(agent: str, run: str, why: s
 
 
 def test_a_run_that_was_refused_ends_no_turn_that_another_began() -> None:
-    play = Play()
-    play.post("x")
+    play = begun()
     play.do(lambda s: decisions.begin(s, "a", "r2", play.now))
     assert play.end("a", run="r1") == []
     assert play.types(play.end("a", run="r2")) == "ended floor"
 
 
 def test_begin_sets_the_anchor_once() -> None:
-    play = Play()
-    play.post("x")
+    play = begun()
     assert play.types(play.do(lambda s: decisions.begin(s, "a", "r", play.now))) == "began"
     assert play.state.anchor == 1
     assert play.do(lambda s: decisions.begin(s, "a", "r", play.now)) == []
@@ -103,8 +104,7 @@ def test_begin_sets_the_anchor_once() -> None:
      ("R left", "", "alone")],  # it would answer itself
 )  # fmt: skip
 def test_dormancy(turns: str, joins: str, reason: str) -> None:
-    play = Play("a b x")
-    play.post("x")
+    play = begun()
     if joins:
         play.do(lambda s: decisions.join(s, joins, member(joins), play.now))
         assert joins not in play.state.queue
@@ -124,8 +124,7 @@ def test_dormancy(turns: str, joins: str, reason: str) -> None:
 
 
 def test_any_word_wakes_and_all_may_pass_again() -> None:
-    play = Play("a b x")
-    play.post("x")
+    play = begun()
     play.end("a"), play.end("b")
     assert play.state.dormant_at
     assert play.types(play.post("b", "By tool.")) == "said cycle"
@@ -136,8 +135,7 @@ def test_any_word_wakes_and_all_may_pass_again() -> None:
 
 
 def test_who_has_not_heard_a_word_is_asked_before_sleep() -> None:
-    play = Play("a b x")
-    play.post("x")
+    play = begun()
     play.end("a")
     play.post("x", "One thing more.")
     play.end("b")
@@ -207,8 +205,7 @@ def test_a_room_that_does_not_stop_is_calmed_and_only_people_wake_it(
 
 
 def test_failed_runs_are_tried_again_and_then_the_turn_passes() -> None:
-    play = Play("a b x")
-    play.post("x")
+    play = begun()
     for attempt in (1, 2, 3):
         found = kind.work(play.state, play.now)
         assert [(one.agent, one.task, one.attempt) for one in found] == [("a", "turn", attempt)]
@@ -275,8 +272,7 @@ def test_modes_change_among_free_ones() -> None:
 
 
 def test_the_list_changes_between_cycles_only() -> None:
-    play = Play("a b x")
-    play.post("x")
+    play = begun()
     play.do(lambda s: decisions.join(s, "c", member("c"), play.now))
     play.say("a", "One.")
     play.do(lambda s: decisions.join(s, "b", None, play.now))

@@ -17,6 +17,12 @@ def said(kind: str, data: str, route: str = "W1>O1", **more: str) -> str:
     return f"{head}|{told['err']}|{told['depth']}|S1|{told['budget']}|{data}"
 
 
+def asked(text: str = "Find", cap: str = "web_search", budget: int = 500) -> Played:
+    it = Played()
+    it.ask(text, cap, budget=budget)
+    return it
+
+
 def test_a_hand_off_comes_back_to_its_source() -> None:
     it = Played()
     it.ask("Look at main.py", "plan", budget=1000)
@@ -34,8 +40,7 @@ def test_a_hand_off_comes_back_to_its_source() -> None:
 
 
 def test_a_context_ends_before_its_numbers_do() -> None:
-    it = Played()
-    it.ask("Look", "plan")
+    it = asked("Look", "plan")
     assert not it.state.is_full()
     state = it.state.copy(count=9_960)
     ended = rules.due(state, it.now)
@@ -53,8 +58,7 @@ REJECTED = [
 def test_a_hand_off_that_is_rejected_never_reaches_its_target(
     target: str, more: dict[str, str], data: str, code: str
 ) -> None:
-    it = Played()
-    it.ask("Look", "plan")
+    it = asked("Look", "plan")
     it.run(said("X", data, f"W1>{target}", **{"depth": "1", **more}))
     assert it.flow() == ["O1>W1 R", f"O1>W1 E {code}"]
     assert it.wanted() == ["ada task"]
@@ -64,8 +68,7 @@ def test_a_hand_off_that_is_rejected_never_reaches_its_target(
 
 
 def test_a_failed_hand_off_is_told_to_its_source() -> None:
-    it = Played()
-    it.ask("Look", "plan")
+    it = asked("Look", "plan")
     it.run(said("X", "call=test", "W1>W2", depth="1", budget="B100"))
     it.run(code="missing-program")
     assert it.flow()[-2:] == ["O1>W2 E E30", "O1>W1 E E30"]
@@ -118,8 +121,7 @@ CODES: list[tuple[str, list[str], str]] = [
 
 @pytest.mark.parametrize(("code", "flow", "state"), CODES)
 def test_what_follows_on_a_code(code: str, flow: list[str], state: str) -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     it.run(said("E", "desc=no luck", err=code))
     assert it.flow()[2:] == flow and it.state.tasks["T1"].state == state
     if state == "F":
@@ -128,8 +130,7 @@ def test_what_follows_on_a_code(code: str, flow: list[str], state: str) -> None:
 
 
 def test_timeouts_are_retried_twice_then_another_worker_is_asked() -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     for n in (1, 2):
         it.run(code="timed-out", seconds=300)
         assert it.line(it.state.count).endswith(f"query=Find;retry={n};max=2")
@@ -149,8 +150,7 @@ def test_who_answers_by_hand_is_waited_for_until_its_time_is_up() -> None:
 
 
 def test_a_program_that_cannot_be_run_is_replaced_at_once() -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     it.run(code="missing-program")
     assert it.flow() == ["O1>W1 R", "O1>W1 E E30", "O1>W2 R"]
     it.run(code="crashed")
@@ -161,8 +161,7 @@ def test_a_program_that_cannot_be_run_is_replaced_at_once() -> None:
 
 
 def test_who_leaves_or_falls_silent_is_replaced() -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     it.know(WORKERS, "W1")
     assert it.flow()[1:] == ["O1>W1 E E22", "O1>W2 R"]
     it.know({"W1": WORKERS["W1"]}, "W1")
@@ -170,15 +169,13 @@ def test_who_leaves_or_falls_silent_is_replaced() -> None:
 
 
 def test_who_rests_is_passed() -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     it.do(lambda _: [{"type": "task.passed", "tour": 1, "words": "rests", "at": AT}])
     assert it.flow()[1:] == ["O1>W1 E E30", "O1>W2 R"]
 
 
 def test_a_budget_is_raised_once() -> None:
-    it = Played()
-    it.ask("Find", "web_search", budget=100)
+    it = asked(budget=100)
     it.run(said("E", "desc=too little;needed=150;have=100", err="E17", budget="B100"))
     assert it.line(3) == ("M3|O1>W1|R|T1|P1|N|-|0|S1|B200|call=web_search;query=Find;reason=E17")
     it.run(said("E", "desc=too little;needed=900;have=200", err="E17", budget="B200"))
@@ -195,8 +192,7 @@ BAD = [
 
 @pytest.mark.parametrize("line", BAD)
 def test_what_cannot_be_read_is_asked_again_once(line: str) -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     it.run(line)
     assert it.wanted() == ["ada question"]
     refusal = it.state.hops["1"].refusal
@@ -207,8 +203,7 @@ def test_what_cannot_be_read_is_asked_again_once(line: str) -> None:
 
 
 def test_what_cannot_be_read_twice_fails() -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     it.run("Five.")
     it.run("M2|W1>O1|S|T1|P1|D|0|S1|B300|results=5")
     assert it.flow()[1:] == ["O1>W1 E E10"]
@@ -216,8 +211,7 @@ def test_what_cannot_be_read_twice_fails() -> None:
 
 
 def test_the_whole_text_counts_and_shows_no_protocol() -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     it.run(said("S", "result=" + "x" * 300) + "\nmore\n\neven more")
     assert it.state.answer.endswith("x" * 300 + "\nmore\n\neven more")
 
@@ -241,8 +235,7 @@ def test_a_long_request_is_referred_to() -> None:
 
 
 def test_a_task_is_cancelled() -> None:
-    it = Played()
-    it.ask("Find", "web_search")
+    it = asked()
     it.do(lambda s: decisions.cancel(s, "T1", "not needed", it.now))
     assert it.flow() == ["O1>W1 R", "O1>W1 U"] and "|X|" in it.line(2)
     assert it.state.answer == "Cancelled." and it.wanted() == []
@@ -259,8 +252,7 @@ def test_a_request_that_nobody_can_do_is_refused(caps: list[str], words: str) ->
 
 
 def test_more_budget_than_given_is_a_warning() -> None:
-    it = Played()
-    it.ask("Find", "web_search", budget=100)
+    it = asked(budget=100)
     it.run(said("S", "results=5"))
     assert it.state.warnings == ["W1 gave back more budget than it had"]
     assert it.state.hops["1"].budget == 100
