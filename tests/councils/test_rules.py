@@ -464,13 +464,12 @@ def test_runs_are_due_and_tried_again() -> None:
 
 def test_a_failure_for_good_is_an_absence_with_its_reason() -> None:
     play = Play(agents="a,b")
-    first, second = play.claim()
+    first, _ = play.claim()
     play.fails(first, "refused-key")
     assert play.absent(1) == {"a": "refused-key"} and play.place == ("COLLECT", 1)
     play.says("b")
     assert play.place == ("CHALLENGE", 2)
     assert play.state.rounds[0].absent["a"].words == "it refused-key"
-    del second
 
 
 def test_nobody_could_answer() -> None:
