@@ -37,30 +37,19 @@ def bench(tmp_path):
 
 ROWS = [
     # what the program does, then text, code, a part of the words
-    ("cat", "What now?", "", ""),
-    ("cat >/dev/null; echo Yes.", "Yes.\n", "", ""),
+    ("cat", "What now?", "", ""), ("cat >/dev/null; echo Yes.", "Yes.\n", "", ""),
     ("echo I never read.", "I never read.\n", "", ""),
     ("printf ' \\n'", " \n", "no-answer", "without an answer"),
-    (
-        "echo half; echo 'Error: Connection error.' >&2; exit 1",
-        "half\n",
-        "unreachable",
-        "Connection",
-    ),
+    ("echo half; echo 'Error: Connection error.' >&2; exit 1", "half\n", "unreachable",
+     "Connection"),
     ("echo \"Error: model 'm9' not found\" >&2; exit 1", "", "bad-model", "model 'm9' not found"),
-    ("exit 3", "", "crashed", "exit 3"),
-    ("kill -9 $$", "", "crashed", "signal 9"),
-    (
-        "echo 'Error: Requested tokens (892) exceed context window of 512' >&2; exit 1",
-        "",
-        "context-full",
-        "exceed context window",
-    ),
+    ("exit 3", "", "crashed", "exit 3"), ("kill -9 $$", "", "crashed", "signal 9"),
+    ("echo 'Error: Requested tokens (892) exceed context window of 512' >&2; exit 1", "",
+     "context-full", "exceed context window"),
     ("echo 'Retrying in 60s: 429 Rate limit reached' >&2; exit 1", "", "quota", "429"),
-    (r"printf 'caf\351'", "café", "", ""),
-    (r"printf 'caf\303\251 \360\237'", "café �", "", ""),
+    (r"printf 'caf\351'", "café", "", ""), (r"printf 'caf\303\251 \360\237'", "café �", "", ""),
     (r"printf '\377\376Y\0e\0s\0'", "Yes", "", ""),
-]
+]  # fmt: skip
 AGAIN = {
     "retry-after: 7": 7, "Please try again in 6m0s.": 360, "try again in 3 hours 2 minutes": 10920,
     "Please retry in 34.07s.": 34, '"retryDelay": "34s"': 34, "retry-after-ms: 2000": 2,
