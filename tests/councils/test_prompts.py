@@ -149,7 +149,8 @@ def test_questions_guidance_and_who_dominates_are_said() -> None:
     turn(play, "c", "C.")
     play.do(decisions.say, "The budget is 150.", "anna")
     told = prompts.prompt(play.state, "b", "turn")
-    assert "@a asks you a question" in told and "@a has said much more" in told
+    assert "- @a asks you: “why?” Answer in your line on @a" in told
+    assert "@a has said much more" in told
     assert told.count("The budget is 150.") == 1 and "- @anna: acknowledged" in told
     assert "You have said much more" in prompts.prompt(play.state, "a", "turn")
     assert "asks you" not in prompts.prompt(play.state, "c", "turn")
@@ -186,12 +187,12 @@ def test_a_question_carries_its_words_and_what_it_is_about() -> None:
     assert all(said(agent, 1) in told for agent in "abc")
 
 
-def test_blockers_are_named_in_few_words() -> None:
+def test_blockers_are_named_in_at_most_200_letters() -> None:
     play = answered()
-    play.says("b", "No.\n\nBLOCKING: who pays?", heard=Heard(blockers=["who pays? " * 20]))
+    play.says("b", "No.\n\nBLOCKING: who pays?", heard=Heard(blockers=["who pays? " * 60]))
     play.state.blockers.append(Blocker(agent="c", text="set on the page", tour=2))
     told = prompts.prompt(play.state, "a", "contribution")
-    assert told.count("who pays?") < 10 and "- @b: who pays?" in told
+    assert told.count("who pays?") < 22 and "- @b: who pays?" in told
     assert "- @c: set on the page" in told
 
 
