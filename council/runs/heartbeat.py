@@ -126,7 +126,7 @@ def _dead(app: App, state: Any) -> dict[str, str]:
                 processes.kill(held[run.id], processes.KILL)
         else:
             continue
-        processes.kill_noted(f"{app.state_folder}/runs/{run.id}/pid")
+        processes.kill_noted(f"{app.state_folder}/runs/{run.id}")
     return found
 
 

@@ -52,18 +52,28 @@ def kill(pid: int, sign: int, group: bool = False) -> bool:
     return pid > 1
 
 
-def kill_noted(path: str) -> None:
-    """End the process group of an agent whose supervisor is gone.
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
-    The file has its process id and its start, so no other process with the same id is hit.
+
+def kill_noted(folder: str) -> None:
+    """End the process group of an agent whose supervisor is gone, by the folder of its run.
+
+    `pid` has its process id and its start, so no other process with the same id is hit. A
+    supervisor that was killed before it wrote that leaves a process that prints into `output`.
     """
     try:
-        with open(path, encoding="ascii") as file:
+        with open(f"{folder}/pid", encoding="ascii") as file:
             pid, _, start = file.read(80).strip().partition(" ")
-        if born(int(pid)) == start:
-            kill(int(pid), KILL, group=True)
+        found = [int(pid)] if born(int(pid)) == start else []
     except (OSError, ValueError):
-        return
+        output, there = f"{folder}/output", filter(str.isdigit, files.names("/proc"))
+        found = [int(one) for one in there if _is_same(f"/proc/{one}/fd/1", output)]
+    for one in found:
+        kill(one, KILL, group=True)
 
 
 def end_group(pid: int, status: int | None) -> int:

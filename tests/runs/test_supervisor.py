@@ -56,9 +56,12 @@ def beats(council, test) -> None:
 
 
 @needs_proc
-def test_a_supervisor_killed_while_its_agent_works_is_replaced(council):
+@pytest.mark.parametrize("noted", [True, False])  # whether it came to write down whom it started
+def test_a_supervisor_killed_while_its_agent_works_is_replaced(council, noted):
     council.begin(ada=sleeps_once(council))
     os.kill(supervisor_of(council), signal.SIGKILL)
+    for path in () if noted else council.root.glob("memory/shared/.council/runs/*/pid"):
+        path.unlink()
     (first, _), *_ = council.starts("ada")
     beats(council, lambda: council.said("ada") == [1])
     assert not is_alive(int(first)) and len(council.starts("ada")) == 2
