@@ -20,22 +20,18 @@ from council.kernel.errors import Conflict, Invalid, NotFound, Unexpected
 from council.kernel.ids import digest
 from council.kernel.journal import DAMAGED, SEGMENT, Line, Moved
 from council.kernel.page import decoded, revision
-from council.kernel.record import Any, Record, copied
+from council.kernel.record import TYPE_CHECKING, Any, Record, copied
 from council.kernel.times import UTC, datetime
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Generic, TypeVar
 
-    from council.kernel.files import Seen
-
     S = TypeVar("S")
-    When = datetime | None
-
 else:
     S, Generic = Any, {Any: object}  # so `Generic[S]` is a plain class: `typing` is slow to import
 
+When = datetime | None
 Event = dict[str, Any]
 _BLANK = b"\0 \t\r\n"
 _BROKEN = (LookupError, TypeError, ValueError, AttributeError, Invalid)
@@ -73,7 +69,7 @@ class Document(Generic[S]):
         self._stamp: tuple[Any, ...] = ()
         self._state: Any = None
         self._newer = ""  # an event type of a newer version
-        self._seen: Seen | None = None  # the live page; its words are taken in already
+        self._seen: files.Seen | None = None  # the live page; its words are taken in already
         self._made: bytes | None = None  # the page of the last line, if this version made it
         self._durable = False
 
@@ -291,7 +287,7 @@ class Document(Generic[S]):
                 os.rename(path, now)
                 files.discard(now)
 
-    def _take(self, seen: Seen, base: tuple[Any, Line] | None = None) -> None:
+    def _take(self, seen: files.Seen, base: tuple[Any, Line] | None = None) -> None:
         """Append what was typed on a page; words that cannot be taken in go to `conflicts/`."""
         op = f"edit:{seen.digest}"
         known = self._journal.find("page", seen.digest) or self._journal.find("op", op)
@@ -346,7 +342,7 @@ class Document(Generic[S]):
             os.rename(self.page, f"{closed}/late-{seen.digest[:16]}.md")
             self._seen = None
 
-    def _adopted(self, seen: Seen | None) -> tuple[list[Event], str]:
+    def _adopted(self, seen: files.Seen | None) -> tuple[list[Event], str]:
         """Return how to adopt a page, or the closed folder of its conversation."""
         name = os.path.basename(self.folder)
         events = self._kind.adopt(decoded(seen.data), name) if seen else []
@@ -394,7 +390,7 @@ class Document(Generic[S]):
             self._kind.evolve(state, event)
         return state
 
-    def _look(self) -> Seen | None:
+    def _look(self) -> files.Seen | None:
         return None if self.page is None else files.look(self.page)
 
     def _agrees(self) -> bool:

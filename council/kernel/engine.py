@@ -40,11 +40,7 @@ _ENGINES: dict[tuple[Any, ...], Engine] = {}  # by process, too: a fork connects
 
 
 def engine_of(state: str, facts: dict[str, Any]) -> Engine:
-    """Return the engine of a `.council` folder, whose connection this process keeps.
-
-    Raises:
-        Conflict: Joining it was interrupted (`not-joined`).
-    """
+    """Return the engine of a `.council` folder, whose connection this process keeps."""
     key = state, os.getpid(), facts.get("url"), facts.get("machine")
     if key not in _ENGINES:
         if not facts.get("ready"):
@@ -73,11 +69,7 @@ class Engine:
         return (int(number), head) if number.isdecimal() else (0, "")
 
     def fetch(self) -> None:
-        """Bring the files of this machine up to date.
-
-        Raises:
-            Conflict: The database is not the one that the files are a copy of (`engine-parted`).
-        """
+        """Bring the files up to date; Conflict if they are no copy of this database."""
         while True:
             at, head = self._at()
             rows = self.server.ask(_NEWS, at, BATCH)
@@ -173,8 +165,7 @@ class Engine:
     def commit(self, place: str, last: str, row: Row, changes: Any = ()) -> None:
         """Add a row, and make changes (statement and values), if a place ends with `last`.
 
-        Raises:
-            Moved: The newest line of the place has another digest.
+        If its newest line has another digest: Moved.
         """
 
         def act(cursor: Any, again: bool) -> None:

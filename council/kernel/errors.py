@@ -10,15 +10,11 @@ from __future__ import annotations
 class Refusal(Exception):
     """A request that is not carried out.
 
-    Attributes:
-        code: What a program compares, in kebab case, e.g. `already-answered`.
-        message: One line: what is wrong, and where.
-        hint: One line: what to do about it; may be empty.
-        exit_code: Of the command line (`product.md` section 13).
-        more: Further keys of the JSON error, e.g. `candidates`.
+    `code` is what a program compares, e.g. `already-answered`. `message` says what is wrong, and
+    where; `hint` what to do about it, if anything. `more` are further keys of the JSON error.
     """
 
-    exit_code = 6
+    exit_code = 6  # of the command line
 
     def __init__(self, code: str, message: str, hint: str = "", **more: object) -> None:
         super().__init__(message)

@@ -6,8 +6,8 @@ Nothing random is drawn here: identifiers follow from their parts, drawn bytes c
 from __future__ import annotations
 
 from council.kernel.errors import Invalid
+from council.kernel.record import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hashlib import sha256 as _plain_sha256
 else:
@@ -41,26 +41,15 @@ def is_name(text: str) -> bool:
 
 
 def checked_name(text: str, what: str) -> str:
-    """Return `text` if it is a legal name; `what` names it in the error, e.g. `agent id`.
-
-    Raises:
-        Invalid: It is not (`bad-name`).
-    """
+    """Return `text` if it is a legal name, else raise Invalid; `what` is e.g. `agent id`."""
     if not is_name(text):
-        raise Invalid(
-            "bad-name",
-            f"not a legal {what}: {text[:80]!r}",
-            "use up to 64 lower-case letters, digits, - and _, and begin with a letter or digit",
-        )
+        hint = "use up to 64 lower-case letters, digits, - and _, and begin with a letter or digit"
+        raise Invalid("bad-name", f"not a legal {what}: {text[:80]!r}", hint)
     return text
 
 
 def checked_text(data: bytes, most: int) -> str:
-    """Return a text that somebody hands in, without a byte order mark.
-
-    Raises:
-        Invalid: It has more than `most` bytes, contains NUL, or is not UTF-8.
-    """
+    """Return a text that somebody hands in, without a byte order mark; Invalid for a wrong one."""
     if len(data) > most:
         raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")
     if b"\0" in data:

@@ -27,28 +27,18 @@ _APPEND = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Line(Record):
-    """A revision.
-
-    Attributes:
-        mark: 32 hex digits drawn for it, since two clones can both have a revision 3.
-        op: A key that makes a repetition count once; may be empty.
-        by: An agent's or a person's id, or `external`.
-        via: `cli`, `http`, `mcp`, `heartbeat`, `edit`, `adopt`, `render` or `segment`.
-        prev: The digest of the line before, "" for the first.
-        page: The digest of the page made from it, "" if there is none.
-        was: The digest that the line had before words were removed from it.
-    """
+    """A revision."""
 
     rev: int
-    mark: str
-    op: str
+    mark: str  # 32 hex digits drawn for it, since two clones can both have a revision 3
+    op: str  # a key that makes a repetition count once; may be empty
     at: str
-    by: str
-    via: str
+    by: str  # an agent's or a person's id, or `external`
+    via: str  # `cli`, `http`, `mcp`, `heartbeat`, `edit`, `adopt`, `render` or `segment`
     events: list[Any] = []
-    prev: str = ""
-    page: str = ""
-    was: str = ""
+    prev: str = ""  # the digest of the line before, "" for the first
+    page: str = ""  # the digest of the page made from it, "" if there is none
+    was: str = ""  # the digest that the line had before words were removed from it
 
 
 _USUAL = set(Line._kinds) - {"was"}
@@ -117,11 +107,8 @@ class Journal:
         """Add a line durably, with its `prev`; one that begins a segment is the first of a file.
 
         The caller has the lock and has read. `data`: the bytes of a line that counts already.
-        Return the stamp of what is known then; () where others may have added more.
-
-        Raises:
-            Moved: Another line was added meanwhile.
-            OSError: The line was not added.
+        Return the stamp of what is known then; () where others may have added more. If another
+        line was added meanwhile: Moved. After an OSError the line was not added.
         """
         if not data:
             line.prev = self.last

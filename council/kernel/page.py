@@ -270,12 +270,9 @@ def quoted(kind: str, name: str, text: str) -> list[str]:
 
 
 def state_block(block: dict[str, Any], rev: int, drawn: str) -> str:
-    """Return the state as the page has it, and the page's last line.
+    """Return the state as the page has it, and the page's last line, with revision and mark.
 
-    Args:
-        block: Its keys; dicts and lists of dicts take one line a row.
-        rev: The revision of the page.
-        drawn: The mark of that revision.
+    Dicts and lists of dicts in `block` take one line a row.
     """
     lines = []
     for key, value in block.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Generator
 from contextlib import nullcontext
 
 import psycopg
@@ -17,10 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from council.kernel.errors import Away, Conflict, Invalid, NotFound, Refusal, Refused, Unexpected
 from council.kernel.ids import cut
-from council.kernel.record import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+from council.kernel.record import Any
 
 PATIENCE = 5.0  # seconds in which a server has to say something
 AGAIN = 1.0  # seconds after which a server that was away is asked again
@@ -99,10 +97,7 @@ class Server:
         """Return what `act` does as the only writer, in one transaction that is durable.
 
         It is called with a cursor; and once more, with True, if the connection broke: what it did
-        may then be there.
-
-        Raises:
-            Away: The server is not reached or silent; what was done may be there.
+        may then be there. So it may after Away: the server is not reached, or silent.
         """
         return self._repeated(act, True)
 

@@ -7,6 +7,7 @@ compared by their letters, digits and emoji (`page.md`, section 6).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Container
 from html import unescape
 from unicodedata import category, normalize
 
@@ -14,10 +15,6 @@ from council.kernel.codec import loads
 from council.kernel.errors import Invalid
 from council.kernel.page import plain, unescaped
 from council.kernel.record import Any, Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container
 
 QUOTED = ("brief", "entry", "message")
 _MARK = r"<!--council:([a-z]+)((?: +[^\s>]+)*?) *-->"
@@ -49,20 +46,15 @@ _GIVEN = re.compile(r"^(#+ )(\d[\d.]*[.:)]? )?(.*?)( \{[^}\n]*\})?$", re.M)
 class Piece(Record, settled=True):
     """A part of a page: one of our headings, a region between marks, or lines outside of regions.
 
-    Attributes:
-        kind: `heading`, `text`, or the kind of the region.
-        section: The key of the heading above it, "" before the first, `after` behind the block.
-        who: The key of the participant's heading above it, or "".
-        name, digest: As the region's mark has them; of a heading, `name` is its text.
-        lines: Without quote signs.
+    `name` and `digest` are those of the region's mark; of a heading, `name` is its text.
     """
 
-    kind: str
-    section: str
-    who: str = ""
+    kind: str  # `heading`, `text`, or that of the region
+    section: str  # the key of the heading above it, "" before the first, `after` behind the block
+    who: str = ""  # the key of the participant's heading above it
     name: str = ""
     digest: str = ""
-    lines: list[str] = []
+    lines: list[str] = []  # without quote signs
 
     def text(self) -> str:
         """Return its lines as one text, without outer empty lines."""
@@ -73,12 +65,9 @@ class Piece(Record, settled=True):
 def parse(page: str, sections: dict[str, str], people: dict[str, str]) -> list[Piece]:
     """Return the pieces of a page in their order.
 
-    Args:
-        page: Its text.
-        sections: Our headings, `folded`, and the key of the section that each begins. The first is
-            that of the title up to its colon. Where the key has a blank, the section may come
-            repeatedly, and may have participants.
-        people: The headings of participants, likewise, and the key of each.
+    `sections` has our headings, `folded`, and the key of the section that each begins; the first is
+    that of the title up to its colon. Where the key has a blank, the section may come repeatedly,
+    and may have participants, whose headings and keys are `people`.
     """
     body, _, after = _split(page)
     lines = body.split("\n")
@@ -256,12 +245,10 @@ def words(line: str) -> str:
 
 
 def typed(lines: list[str], ours: Container[str], starts: list[str]) -> str:
-    """Return what a person typed among lines.
+    """Return what a person typed among lines outside of regions.
 
-    Args:
-        lines: Lines outside of regions.
-        ours: The letters of every line that we print.
-        starts: The words with which lines of ours begin that carry a value.
+    `ours` has the letters of every line that we print; lines of ours that carry a value begin with
+    one of `starts`.
     """
     made: list[str] = []
     for part in re.split(r"\n[ \t]*\n", _COMMENT.sub("", "\n".join(lines))):

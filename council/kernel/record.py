@@ -38,9 +38,6 @@ class Record:
     `list[kind]`, `dict[str, kind]`, `kind | None` of these. Defaults that are lists, dicts or
     records are copied for every new value. Records of a class declared `settled=True` are never
     changed once they are part of another record, so copies share them.
-
-    Raises:
-        TypeError: A required field is missing, or an unknown one is given.
     """
 
     extra: dict[str, Any]
@@ -119,14 +116,9 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str = "") -> Self:
-        """Return the record that a JSON object stands for.
+        """Return the record that a JSON object stands for; `where` names it in errors.
 
-        Args:
-            data: What `to_json` returns, perhaps with unknown keys or without optional ones.
-            where: A name for error messages.
-
-        Raises:
-            Invalid: A required key is missing or a value is of the wrong kind (`bad-value`).
+        A required key that is missing, or a value of the wrong kind: Invalid (`bad-value`).
         """
         if data.__class__ is not dict:
             raise Invalid("bad-value", f"{where or cls.__name__}: not an object")

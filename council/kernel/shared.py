@@ -22,9 +22,7 @@ _STATE = "memory/shared/.council"
 def engine(state: str) -> Any:
     """Return the engine of a `.council` folder (`kernel.engine.Engine`), None where it has none.
 
-    Raises:
-        Refused: The driver is not installed (`no-driver`).
-        Conflict: Joining it was interrupted (`not-joined`).
+    Without the driver: Refused (`no-driver`). If joining was interrupted: Conflict (`not-joined`).
     """
     if not os.path.exists(f"{state}/engine"):
         return None
@@ -32,11 +30,7 @@ def engine(state: str) -> Any:
 
 
 def driver() -> Any:
-    """Return the module `kernel.engine`.
-
-    Raises:
-        Refused: The driver of PostgreSQL is not installed (`no-driver`).
-    """
+    """Return the module `kernel.engine`, or raise Refused (`no-driver`)."""
     try:
         from council.kernel import engine as many  # late: an extra
     except ImportError:

@@ -30,11 +30,7 @@ def text(at: datetime) -> str:
 
 
 def instant(value: str) -> datetime:
-    """Return the instant that a text names; a text without a zone is in UTC.
-
-    Raises:
-        Usage: It names none.
-    """
+    """Return the instant that a text names (else Usage); a text without a zone is in UTC."""
     try:
         at = datetime.fromisoformat(value.strip())
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
@@ -56,11 +52,7 @@ def until(at: datetime, by: timedelta) -> str:
 
 
 def duration(value: str) -> timedelta:
-    """Return a duration such as `90s`, `15m`, `1h`, `2h30m`, `1d`.
-
-    Raises:
-        Usage: The text is no duration, is zero, or is over 3650 days.
-    """
+    """Return a duration such as `90s` or `2h30m`; Usage for zero, over 3650 days, no duration."""
     total, digits = 0, ""
     for letter in value.strip().lower():
         if letter in _UNITS and digits.isascii() and digits.isdigit() and len(digits) < 11:
