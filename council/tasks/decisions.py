@@ -54,11 +54,7 @@ def to_worker(context: Context, hop: Hop, kind: str, text: str, /, **more: Any) 
 
 
 def request(play: Play, text: str, caps: list[str], priority: str, budget: int | None) -> None:
-    """Give what a user asks for to the worker that fits best (document 002, 4.2).
-
-    Raises:
-        Refused: No worker can do it (`no-worker`).
-    """
+    """Give what a user asks for to the worker that fits best (document 002, 4.2)."""
     state, task = play.state, f"T{len(play.state.tasks) + 1}"
     caps = caps or named_in(text, state.workers)
     order = others(state, caps, [])
@@ -252,12 +248,7 @@ def _hand_on(play: Play, hop: Hop, message: Message) -> None:
 
 
 def reply(state: Context, ident: str, text: str, now: datetime) -> list[Event]:
-    """Take a person's answer to the question of a task: an option, its number, or a text.
-
-    Raises:
-        NotFound: Nothing is asked (`nothing-asked`).
-        Invalid: There is no such option (`no-option`).
-    """
+    """Take a person's answer to the question of a task: an option, its number, or a text."""
     task, play = state.tasks.get(ident), Play(state, now)
     if task is None or not task.question:
         raise NotFound("nothing-asked", f"nothing is asked in {state.name}", "council status")

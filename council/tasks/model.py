@@ -30,83 +30,55 @@ class Rules(Record, settled=True):
 
 
 class Task(Record):
-    """What was asked for, and what came of it.
-
-    Attributes:
-        is_raised: Its budget was raised already (E17).
-        questions: How many questions its workers asked.
-        question: What a person is asked now, with `options`; "" is nothing. `asker` is the hop that
-            waits for it, `until` when the person is late (E23), `is_late` that this was noted.
-        code, words: Why it failed.
-    """
+    """What was asked for, and what came of it: a result, or `code` and `words` of why it failed."""
 
     text: str
     caps: list[str] = []
     priority: str = "P1"
     state: str = NEW
-    is_raised: bool = False
-    questions: int = 0
-    question: str = ""
+    is_raised: bool = False  # its budget was raised already (E17)
+    questions: int = 0  # how many its workers asked
+    question: str = ""  # what a person is asked now, with `options`; "" is nothing
     options: list[str] = []
-    asker: int = 0
-    until: str = ""
-    is_late: bool = False
+    asker: int = 0  # the hop that waits for the answer
+    until: str = ""  # when the person is late (E23)
+    is_late: bool = False  # this was noted
     result: str = ""
     code: str = ""
     words: str = ""
 
 
 class Hop(Record):
-    """A task in the hands of one worker; a retry, a fallback and a hand-off are hops of their own.
+    """A task in the hands of one worker; retries, fallbacks and hand-offs are hops of their own."""
 
-    Attributes:
-        number: Of the message that gave it the task, with the DATA `data` and a budget `grant`.
-        asked: Of the message that it has to act on until `until`; 0 while it waits.
-        source: The hop that handed the task on, 0 where O1 gave it.
-        budget: The tokens that are left, None for no limit; `need` is what it asked for (E17).
-        retry: Which retry this is.
-        refusal: What its worker is told of a line that could not be read.
-        failure: The code of a failure that has not been followed yet.
-        rejections: How many of its hand-offs were rejected.
-    """
-
-    number: int
+    number: int  # of the message that gave it the task, with the DATA `data` and a budget `grant`
     task: str
     worker: str
     agent: str
     data: str = ""
     grant: int | None = None
-    source: int = 0
+    source: int = 0  # the hop that handed the task on, 0 where O1 gave it
     state: str = RUNNING
     depth: int = 0
-    budget: int | None = None
-    asked: int = 0
+    budget: int | None = None  # the tokens that are left, None for no limit
+    asked: int = 0  # of the message that it has to act on until `until`; 0 while it waits
     until: str = ""
-    retry: int = 0
-    refusal: str = ""
-    failure: str = ""
-    need: int = 0
+    retry: int = 0  # which one this is
+    refusal: str = ""  # what its worker is told of a line that could not be read
+    failure: str = ""  # the code of a failure that has not been followed yet
+    need: int = 0  # the tokens that it asked for (E17)
     code: str = ""
     words: str = ""
     result: str = ""
-    rejections: int = 0
+    rejections: int = 0  # how many of its hand-offs were rejected
 
 
 class Context(Record):
-    """The state.
-
-    Attributes:
-        name: Its CTX, such as `S1`.
-        workers, down, groups: What the registry said of workers when it was last read.
-        keys: Values of `#CTX:key`; `fields` those of `#REF:T1:field`.
-        count: The number of the last message; `lines` has the newest by number.
-        hops: By number.
-        answer: What the user gets at the end.
-    """
+    """The state; `workers`, `down`, `groups` are what the registry said when it was last read."""
 
     rev: int = 0
     mark: str = ""
-    name: str = ""
+    name: str = ""  # its CTX, such as `S1`
     lang: str = "en"
     rules: Rules = Rules()
     created_at: str = ""
@@ -115,14 +87,14 @@ class Context(Record):
     workers: dict[str, Worker] = {}
     down: list[str] = []
     groups: dict[str, list[str]] = {}
-    keys: dict[str, str] = {}
-    fields: dict[str, str] = {}
-    count: int = 0
-    lines: dict[str, str] = {}
+    keys: dict[str, str] = {}  # values of `#CTX:key`
+    fields: dict[str, str] = {}  # values of `#REF:T1:field`
+    count: int = 0  # the number of the last message
+    lines: dict[str, str] = {}  # the newest by number
     tasks: dict[str, Task] = {}
-    hops: dict[str, Hop] = {}
+    hops: dict[str, Hop] = {}  # by number
     warnings: list[str] = []
-    answer: str = ""
+    answer: str = ""  # what the user gets at the end
     carrier: dict[str, str] = {}  # the trace in which it was opened (`runs/tracing.py`)
     runs: Runs = Runs()
 

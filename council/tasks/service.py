@@ -217,9 +217,7 @@ def cancel(app: App, which: str, why: str, by: str) -> Result | None:
 def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
     """Play one line by hand: it is checked, judged and followed like any other (PR-503, PR-598).
 
-    Raises:
-        Invalid: It is no message of any version (`bad-message`).
-        Refused: It does not fit what is known; the code is that of V5.
+    A line that does not fit what is known is Refused with the code of V5.
     """
     line, agent = text.strip(), agent or app.env.get("COUNCIL_AGENT", "")
     message = message_of(line)

@@ -28,11 +28,8 @@ def build(fields: dict[str, str], version: str = "V5", *, minimal: bool = False)
     """Return the text of a message; what is not given is filled in (PR-303, PR-315).
 
     `fields` have the names of `msg parse`; `-` is unused, `msg`, `tid` and `budget` may be bare
-    numbers, `pid` is the parent message. `minimal` leaves PRI and STATE unused.
-
-    Raises:
-        Usage: There is no such version or field.
-        Invalid: The values make no message that passes the strict check.
+    numbers, `pid` is the parent message. `minimal` leaves PRI and STATE unused. What does not pass
+    the strict check is Invalid.
     """
     inputs = {_NAMES.get(name, name): one for name, one in fields.items()}
     parent = inputs.pop("pid", "")
@@ -101,10 +98,6 @@ def sign(text: str, key: str, sid: str, nonce: str) -> str:
     """Return a V5 message with its signature at the end of DATA.
 
     `sid` is `S` and digits, `nonce` four hex digits that the session has not used yet.
-
-    Raises:
-        Usage: They have another form, or the message is signed already.
-        Invalid: It is no valid V5 message, or is too long with the signature.
     """
     plain = "|".join(parse(text, "V5").strict().sound().segments)
     if not _AUTH.fullmatch(f"auth={sid}:{nonce}:00000000") or _auths(plain):

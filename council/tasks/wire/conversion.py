@@ -90,12 +90,8 @@ def convert(
 
     `lossy` puts the nearest thing in the place of what the target lacks, `structural` keeps the
     digits of codes although their meaning changes. `sidecar` is what a conversion away from `to`
-    gave: the message that it made is turned back into the one that it was.
-
-    Raises:
-        Usage: Nothing is written in that version.
-        Invalid: The message has faults.
-        Refused: The target has no place for it (`not-convertible`; `rule` says for what).
+    gave: the message that it made is turned back into the one that it was. Where the target has no
+    place for the message: Refused (`not-convertible`; `rule` says for what).
     """
     if to not in tables.VERSIONS:
         raise Usage("usage", f"nothing is written in {to[:20]!r}", "use V1, V2, V3, V4 or V5")

@@ -18,21 +18,14 @@ class Fault(Record, settled=True):
 
 
 class Parsed(Record):
-    """A message as one version (`V5D` is the draft) reads it.
-
-    Attributes:
-        segments: Its parts as written; [] where they could not be separated.
-        fields: Its values by name, an unused one is None; {} for a message with faults.
-        errors: The faults in the order of the checklist; the first is the code for the wire.
-        notes: The warnings, with the codes of strict mode ("" for none).
-    """
+    """A message as one version (`V5D` is the draft) reads it."""
 
     version: str
     text: str
-    segments: list[str] = []
-    fields: dict[str, Any] = {}
-    errors: list[Fault] = []
-    notes: list[Fault] = []
+    segments: list[str] = []  # as written; [] where they could not be separated
+    fields: dict[str, Any] = {}  # by name, an unused one is None; {} for a message with faults
+    errors: list[Fault] = []  # in the order of the checklist; the first is the code for the wire
+    notes: list[Fault] = []  # the warnings, with the codes of strict mode ("" for none)
 
     @property
     def warnings(self) -> list[str]:
