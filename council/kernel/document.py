@@ -114,15 +114,9 @@ class Document(Generic[S]):
             return self._journal.history() or self._missing()
 
     def change(
-        self,
-        decide: Callable[[S], list[Event]],
-        *,
-        op: str = "",
-        by: str,
-        at: datetime,
-        via: str = "cli",
-        create: bool = False,
-    ) -> Change:
+        self, decide: Callable[[S], list[Event]], *, by: str, at: datetime, op: str = "",
+        via: str = "cli", create: bool = False,
+    ) -> Change:  # fmt: skip
         """Append what is decided, and all that is due then, as one revision.
 
         `decide` returns events for a state, or raises a refusal; it is pure and may be asked again.
@@ -132,8 +126,9 @@ class Document(Generic[S]):
             if create and not os.path.isdir(self.folder) and not self.exists():
                 decide(self._kind.new())  # a refusal leaves no folder behind
             made: list[Any] = []  # it is committed once, however often we look again
+            said = {"op": op, "by": by, "via": via}
             try:
-                self._locked(lambda: self._change(made, decide, op, by, via, create), at, create)
+                self._locked(lambda: self._change(made, decide, create, **said), at, create)
             except NotFound:  # another machine closed it after our commit
                 if not made:
                     raise
@@ -184,13 +179,7 @@ class Document(Generic[S]):
             self._settle()
 
     def _change(
-        self,
-        made: list[Any],
-        decide: Callable[[S], list[Event]],
-        op: str,
-        by: str,
-        via: str,
-        create: bool,
+        self, made: list[Any], decide: Callable[[S], list[Event]], create: bool, **said: str
     ) -> None:
         self._open(create)
         if self._newer:
@@ -198,8 +187,8 @@ class Document(Generic[S]):
             raise Conflict("newer-version", message, "update council; this one can only read it")
         if made:
             return
-        done = self._journal.find("op", op) if op else None
-        made.append((done, done.events if done else self._commit(decide(self._state), op, by, via)))
+        done = self._journal.find("op", said["op"]) if said["op"] else None
+        made.append((done, done.events if done else self._commit(decide(self._state), **said)))
         if made[0][1] and not done:
             if not self._publish():
                 self._settle()
@@ -219,7 +208,7 @@ class Document(Generic[S]):
         message = f"{self.page} is being changed by another program all the time"
         raise Conflict("busy-page", message, "close it there, then run the command again")
 
-    def _commit(self, decided: list[Event], op: str, by: str, via: str) -> list[Event]:
+    def _commit(self, decided: list[Event], **said: str) -> list[Event]:
         """Append events, and what is due after them, as one line; return them all."""
         state = self._state.copy()
         events: list[Event] = []
@@ -234,7 +223,7 @@ class Document(Generic[S]):
         if events:
             self._begin_segment()
             rev = self._last.rev + 1 if self._last else 1
-            self._append(state, rev, os.urandom(16).hex(), op=op, by=by, via=via, events=events)
+            self._append(state, rev, os.urandom(16).hex(), events=events, **said)
         return events
 
     def _append(self, state: Any, rev: int, mark: str, **said: Any) -> None:
@@ -262,7 +251,7 @@ class Document(Generic[S]):
             return True
         data = self._made or self._rendered(self._state)
         if data is not self._made and digest(data) != self._last.page:
-            self._commit([{"type": "rendered"}], "", "council", "render")  # made anew by us
+            self._commit([{"type": "rendered"}], op="", by="council", via="render")  # anew by us
             data = self._made or b""
         seen, durable = self._seen, self._durable
         aside = f"{self.folder}/{seen.name(self._state.rev) if seen else 'page.new'}"
@@ -312,7 +301,7 @@ class Document(Generic[S]):
             files.sync_folder(self.folder)
             events.append({"type": "kept", "file": name, "why": "; ".join(refused)})
         if events:
-            self._commit(events, op, "external", "edit")
+            self._commit(events, op=op, by="external", via="edit")
 
     def _base(self, text: str) -> tuple[Any, Line] | None:
         """Return the state and the line of the revision that a page names, if it is known."""

@@ -31,7 +31,10 @@ _INSERT = """INSERT INTO council.log (seq, place, kind, head, data, machine)
     SELECT coalesce(max(seq), 0) + 1, %s, %s, %s, %s, %s FROM council.log"""
 _NEWS = """SELECT seq, place, kind, head, data FROM council.log
     WHERE seq >= %s ORDER BY seq LIMIT %s"""
-_HEAD = "SELECT head FROM council.log WHERE place = %s ORDER BY seq DESC LIMIT 1"
+_FILE = """INSERT INTO council.files VALUES (%s, %s, %s)
+    ON CONFLICT (place, digest) DO UPDATE SET place = excluded.place RETURNING 1"""
+_HEAD = """SELECT coalesce((SELECT head FROM council.log
+    WHERE place = %s ORDER BY seq DESC LIMIT 1), '')"""
 _LINES = """SELECT data FROM council.log
     WHERE place = %s AND kind = 'line' AND data <> '' ORDER BY seq"""
 _STATE = "/memory/shared/.council"
@@ -169,8 +172,7 @@ class Engine:
         """
 
         def act(cursor: Any, again: bool) -> None:
-            found = cursor.execute(_HEAD, (place,)).fetchone()
-            if (found[0] if found else "") == last:
+            if cursor.execute(_HEAD, (place,)).fetchone()[0] == last:
                 for change in changes:
                     cursor.execute(*change)
                 cursor.execute(_INSERT, (*row, self.machine))
@@ -183,23 +185,18 @@ class Engine:
 
     def put(self, place: str, data: bytes, replace: bool) -> bool | None:
         """See `shared.put`."""
-        new, own = digest(data), (place, digest(data))
-        self.server.ask(
-            """INSERT INTO council.files VALUES (%s, %s, %s)
-            ON CONFLICT (place, digest) DO UPDATE SET place = excluded.place RETURNING 1""",
-            *(*own, data),
-        )
+        new = digest(data)
+        self.server.ask(_FILE, place, new, data)
 
         def act(cursor: Any, again: bool) -> bool | None:
-            found = cursor.execute(_HEAD, (place,)).fetchone()
-            before = found[0] if found else ""
+            before = cursor.execute(_HEAD, (place,)).fetchone()[0]
             if before == new:
                 return True if again else None
             same = "DELETE FROM council.files WHERE place = %s AND digest"
             if before and not replace:
-                cursor.execute(f"{same} = %s", own)
+                cursor.execute(f"{same} = %s", (place, new))
                 return False
-            cursor.execute(f"{same} <> %s", own)
+            cursor.execute(f"{same} <> %s", (place, new))
             cursor.execute(_INSERT, (place, "file", new, before.encode(), self.machine))
             return True
 

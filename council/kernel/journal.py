@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import os
 import time
+from _collections_abc import Callable, Iterator  # `collections` is slow to import
 
 from council.kernel import codec, files
 from council.kernel.errors import Invalid
 from council.kernel.ids import digest
-from council.kernel.record import TYPE_CHECKING, Any, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from council.kernel.record import Any, Record
 
 Event = dict[str, Any]
 DAMAGED = "restore that file, or move it away to begin again with what the page shows"

@@ -75,21 +75,20 @@ def digest(text: str) -> str:
     return ids.digest(text.strip("\n"))[:32]
 
 
-def escaped(text: str, sign: str = "\\") -> str:
-    r"""Return `text` with a backslash more in each `<!--council`, so that no mark is in it."""
+def escaped(text: str) -> str:
+    """Return `text` with a backslash more in each `<!--council`, so that no mark is in it."""
     first, *rest = text.split("<!--")
-    return first + "".join(
-        f"<!--{sign if part.lstrip(chr(92)).startswith('council') else ''}{part}" for part in rest
-    )
+    return first + "".join(("<!--\\" if _is_ours(part) else "<!--") + part for part in rest)
 
 
 def unescaped(text: str) -> str:
     """Return what `escaped` was given."""
     first, *rest = text.split("<!--\\")
-    ours = (part.lstrip("\\").startswith("council") for part in rest)
-    return first + "".join(
-        ("<!--" if mine else "<!--\\") + part for mine, part in zip(ours, rest, strict=True)
-    )
+    return first + "".join(("<!--" if _is_ours(part) else "<!--\\") + part for part in rest)
+
+
+def _is_ours(comment: str) -> bool:
+    return comment.lstrip("\\").startswith("council")
 
 
 def shown(text: str, level: int) -> str:

@@ -13,7 +13,6 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any as Any
     from typing import Self, dataclass_transform
 else:
@@ -115,7 +114,7 @@ class Record:
         return {self._keys[name]: _written(own[name]) for name in (*always, *more)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], where: str = "") -> Self:
+    def from_json(cls, data: dict[str, Any], where: str = "") -> Self:
         """Return the record that a JSON object stands for; `where` names it in errors.
 
         A required key that is missing, or a value of the wrong kind: Invalid (`bad-value`).

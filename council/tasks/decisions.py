@@ -13,9 +13,9 @@ from council.kernel.record import Any
 from council.kernel.times import datetime
 from council.tasks.evolution import evolve
 from council.tasks.model import CANCELLED, DONE, FAILED, FULL, OPEN, RUNNING, Context, Event, Hop
-from council.tasks.wire import data, lines, tables
+from council.tasks.wire import lines, tables
 from council.tasks.wire.conversion import line_of
-from council.tasks.wire.model import Message
+from council.tasks.wire.model import MOST_CHARS, Message, fitted, parted, references
 
 MOST_REJECTED = 2
 MOST_QUESTIONS = 2
@@ -65,8 +65,8 @@ def request(play: Play, text: str, caps: list[str], priority: str, budget: int |
     call = f"call={called[0]};query=" if called else "task="
     play.add("task.created", task=task, text=text, caps=caps, priority=priority)
     line = " ".join(text.split())
-    is_short = len(line) <= data.MOST_CHARS - len(call)
-    query = call + (data.fitted(line) if is_short else f"#REF:{task}:text")
+    is_short = len(line) <= MOST_CHARS - len(call)
+    query = call + (fitted(line) if is_short else f"#REF:{task}:text")
     message = Message(sender="O1", receiver=order[0], kind="R", task=task, data=query)
     send(play, message.copy(priority=priority, state="N", budget=budget))
 
@@ -119,10 +119,10 @@ def send(play: Play, message: Message, **more: Any) -> None:
 
 def again(play: Play, hop: Hop, worker: str, budget: int | None, **pairs: str) -> None:
     """Give the task of a hop that failed to a worker once more (PR-579)."""
-    items = [one for one in data.parted(hop.data, ";") if one.partition("=")[0] not in _OWN]
+    items = [one for one in parted(hop.data, ";") if one.partition("=")[0] not in _OWN]
     own = ";".join(f"{name}={value}" for name, value in pairs.items())
     whole, text = f"#REF:{hop.task}:text;{own}", ";".join([*items, own])
-    if len(text) > data.MOST_CHARS:
+    if len(text) > MOST_CHARS:
         text = f"{items[0]};query={whole}" if items[0][:5] == "call=" else f"task={whole}"
     message = to_worker(play.state, hop, "R", text, receiver=worker, state="N", budget=budget)
     more = {"retry": int(pairs.get("retry", 0)), "reason": pairs.get("reason", "")}
@@ -202,7 +202,7 @@ def take(play: Play, hop: Hop, message: Message, result: str) -> None:
 
 def fail(play: Play, hop: Hop, code: str, words: str) -> list[Event]:
     """Note that a hop failed: O1 says so with an E; return what the play has then."""
-    details = f";details={data.fitted(words, 120)}" * bool(words)
+    details = f";details={fitted(words, 120)}" * bool(words)
     text = f"desc={tables.meanings('V5')[code]}{details}"
     message = to_worker(play.state, hop, "E", text, state=FAILED, code=code)
     play.add("task.failed", message=message, hop=hop.number, words=words)
@@ -212,16 +212,14 @@ def fail(play: Play, hop: Hop, code: str, words: str) -> list[Event]:
 def _ask(play: Play, hop: Hop, message: Message) -> None:
     """Put the question of a worker to the user, with 2 to 4 short options or none (PR-576)."""
     pairs, items = message.pairs, list[str]()
-    question = data.fitted(pairs.get("question", message.data), 120)
-    texts = data.parted(pairs.get("options", "").strip('"'), ",")
-    texts = [
-        pairs[name] for name in sorted(pairs) if name[:3] == "opt" and name[3:].isdecimal()
-    ] or texts
-    options = [data.fitted(one) for one in texts if one.strip()]
+    question = fitted(pairs.get("question", message.data), 120)
+    texts = [pairs[key] for key in sorted(pairs) if key[:3] == "opt" and key[3:].isdecimal()]
+    texts = texts or parted(pairs.get("options", "").strip('"'), ",")
+    options = [fitted(one) for one in texts if one.strip()]
     if 2 <= len(options) <= 4 and all(len(one.split()) <= 3 for one in options):
         items = [f"opt{number}={one[:18]}" for number, one in enumerate(options, 1)]
     elif options:
-        question = data.fitted(f"{question} ({', '.join(options)})", 180)
+        question = fitted(f"{question} ({', '.join(options)})", 180)
     text = ";".join([f"question={question}", *items])
     asks = to_worker(play.state, hop, "D", text, budget=None, receiver="User")
     play.add("task.asked", message=asks, hop=hop.number)
@@ -268,7 +266,7 @@ def understood(options: list[str], text: str) -> tuple[int, str]:
 
     The words of an option go before its number: of the options 2 and 1 the answer 1 is the second.
     """
-    word, known = data.fitted(text, 180), [one.casefold() for one in options]
+    word, known = fitted(text, 180), [one.casefold() for one in options]
     number = word.casefold().removeprefix("opt")
     if word.casefold() in known:
         return known.index(word.casefold()) + 1, options[known.index(word.casefold())]
@@ -286,7 +284,7 @@ def cancel(state: Context, ident: str, why: str, now: datetime) -> list[Event]:
     if ident not in state.tasks or state.tasks[ident].state not in OPEN:
         raise Refused("over", f"no task {ident[:20]} is open", f"council show {state.name}")
     for worker in sorted({one.worker for one in state.open_hops(ident)}) or ["*"]:
-        own = {"receiver": worker, "state": CANCELLED, "data": data.fitted(why)}
+        own = {"receiver": worker, "state": CANCELLED, "data": fitted(why)}
         play.add("task.told", message=message.copy(**own))
     return play.events
 
@@ -309,7 +307,7 @@ def judge(message: Message, state: Context) -> str:
         return "E41"
     if task not in ("", "T0", *state.tasks) and kind not in ("R", "D"):
         return "E40"
-    if not all(_exists(*one, state) for one in data.references(message.data)):
+    if not all(_exists(*one, state) for one in references(message.data)):
         return "E43"
     if kind in ("R", "X"):  # another attempt: its state is that of a new hop
         return _unfit(message, state)
@@ -338,9 +336,7 @@ def _unfit(message: Message, state: Context) -> str:
 
 
 def _exists(kind: str, name: str, state: Context) -> bool:
-    known = {
-        "CTX": state.keys,
-        "REF": state.fields,
-        "MSG": [f"M{number}" for number in state.lines],
-    }
-    return name in known[kind] or (kind == "REF" and ":" not in name)  # a stored text
+    if kind == "MSG":
+        return name[:1] == "M" and name[1:] in state.lines
+    known = state.keys if kind == "CTX" else state.fields
+    return name in known or (kind == "REF" and ":" not in name)  # a stored text

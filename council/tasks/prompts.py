@@ -5,8 +5,9 @@ from __future__ import annotations
 from council.agents.registry import Worker
 from council.kernel.record import TYPE_CHECKING, Any
 from council.tasks.model import Context, Hop
-from council.tasks.wire import data, tables
+from council.tasks.wire import tables
 from council.tasks.wire.conversion import from_line, line_of
+from council.tasks.wire.model import references
 
 if TYPE_CHECKING:
     from council.app import App
@@ -62,7 +63,7 @@ def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
     text = state.tasks[hop.task].text
     values = {"CTX": state.keys, "REF": state.fields, "MSG": {}}
     for message in lines.values():
-        for kind, name in data.references(message.data) if message.task == hop.task else []:
+        for kind, name in references(message.data) if message.task == hop.task else []:
             value = values[kind].get(name, "")
             quotes += [{"of": f"#{kind}:{name}", "text": value}] if value not in ("", text) else []
     line = line_of(lines[hop.asked], own.version)

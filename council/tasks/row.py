@@ -163,13 +163,13 @@ def protocol_line(event: Event) -> str:
     It is `[TS] [LEVEL] [CTX] [TID] FROM>TO TYPE ERR SUMMARY`: TS is the second of the UTC day, the
     summary the first item of DATA, behind a flag also the next one.
     """
-    from council.tasks.wire import conversion, data  # late: see above
+    from council.tasks.wire import conversion, model  # late: see above
 
     one, at = conversion.from_line(event["line"]), times.instant(event["at"])
     code = one.code.replace("E00", "")
     level = "ERROR" if code[:2] == "E9" else "WARN" if code or one.kind == "E" else "INFO"
     head = f"[{int(at.timestamp()) % 86_400:05}] [{level}] [{one.context or '-'}]"
-    first, *more = [item for item in data.parted(one.data, ";") if item] or [one.data]
+    first, *more = [item for item in model.parted(one.data, ";") if item] or [one.data]
     summary = f"{first} {more[0]}" if more and "=" not in first else first
     route = f"[{one.task or '-'}] {one.sender}>{one.receiver} {one.kind}"
     return f"{head} {route} {one.code or '-'} {summary[:60]}"

@@ -11,7 +11,8 @@ from council.tasks import model as m
 from council.tasks.decisions import Play, again, fail, others, reply, to_worker
 from council.tasks.evolution import EVENTS, evolve
 from council.tasks.model import Context, Event, Hop, Task
-from council.tasks.wire import data, tables
+from council.tasks.wire import tables
+from council.tasks.wire.model import fitted
 
 __all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]
 new = Context
@@ -124,7 +125,7 @@ def answer(state: Context) -> str:
         if task.state == m.FAILED:
             meaning = tables.meanings("V5", state.lang).get(task.code, "")
             text = f"{texts['failed'].format(why=meaning)}\n{task.words}".strip()
-        parts.append(f"{data.fitted(task.text, 70)}\n{text}" if len(state.tasks) > 1 else text)
+        parts.append(f"{fitted(task.text, 70)}\n{text}" if len(state.tasks) > 1 else text)
     return "\n\n".join(parts)
 
 

@@ -12,9 +12,9 @@ from council.tasks import decisions, joining, prompts
 from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
 from council.tasks.row import CONTEXTS
-from council.tasks.wire import building, data, tables
+from council.tasks.wire import building, tables
 from council.tasks.wire.conversion import line_of, message_of
-from council.tasks.wire.model import Message
+from council.tasks.wire.model import Message, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def join(
     def decide(registry: Registry) -> list[Event]:
         nonlocal ident
         events, text = joining.join(registry, agent, joining.ROLES.get(role, role), fields, at)
-        ident = data.split(text)[1]["id"]
+        ident = split(text)[1]["id"]
         return [*events, *(joining.group(registry, group, ident, at) if group else [])]
 
     change = app.registry().change(decide, by=agent, at=app.now, create=True)

@@ -11,9 +11,9 @@ from council.kernel.errors import Refused
 from council.tasks import decisions
 from council.tasks.model import Context, Hop, Task
 from council.tasks.row import protocol_line
-from council.tasks.wire import building, data, tables
+from council.tasks.wire import building, tables
 from council.tasks.wire.conversion import convert, line_of, message_of
-from council.tasks.wire.model import Message
+from council.tasks.wire.model import Message, parted, split
 from council.tasks.wire.parsing import parse
 from tests.vectors.rows import of
 
@@ -47,8 +47,8 @@ def test_what_a_short_note_means_is_a_message_once_it_has_numbers(row: dict[str,
 
 @pytest.mark.parametrize("row", of("messages", "data"))
 def test_data_splits(row: dict[str, Any]) -> None:
-    (flags, pairs), told = data.split(row["raw"]), row["parsed"]
-    params = dict(one.split(":", 1) for one in data.parted(pairs.get("params", ""), ",") if one)
+    (flags, pairs), told = split(row["raw"]), row["parsed"]
+    params = dict(one.split(":", 1) for one in parted(pairs.get("params", ""), ",") if one)
     assert (flags, pairs, params) == (told["flags"], told["pairs"], told.get("params", {}))
 
 

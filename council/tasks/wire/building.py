@@ -12,9 +12,9 @@ import re
 from collections.abc import Container
 
 from council.kernel.errors import Invalid, Usage
-from council.tasks.wire import data, tables
+from council.tasks.wire import tables
 from council.tasks.wire.conversion import LETTERS, UNUSED, Values, canonical, written
-from council.tasks.wire.model import Parsed
+from council.tasks.wire.model import MOST_CHARS, Parsed, fitted, parted
 from council.tasks.wire.parsing import parse
 
 _DEFAULTS = {"msg": "", "from": "O1", "to": "", "type": "", "task": "-", **UNUSED, "data": "-"}
@@ -86,7 +86,7 @@ def reply(faulty: Parsed) -> str:
     words = "parsing" if (version, code) == ("V3", "E05") else tables.meanings(version)[code]
     where = f"seg={fault.segment}" if fault.segment else f"segments={len(parts)}"
     got = parts[fault.segment - 1] if fault.segment and faulty.segments else ""
-    more = f";got={got}" if 0 < len(got) <= _GOT_CHARS and got == data.fitted(got) else ""
+    more = f";got={got}" if 0 < len(got) <= _GOT_CHARS and got == fitted(got) else ""
     payloads = {"V4": where + more, "V5": f"desc={words};details={where.replace('=', ' ')}{more}"}
     values |= {"msg": f"M{number}", "from": own, "to": back, "type": "E", "err": code}
     values |= {"state": "F" if version == "V5" else "-"}
@@ -104,7 +104,7 @@ def sign(text: str, key: str, sid: str, nonce: str) -> str:
         what = "this message is signed already" if _auths(plain) else f"{sid}:{nonce} cannot sign"
         raise Usage("usage", what, "sign a message without auth=, with S1 and four hex digits")
     signed = f"{plain};auth={sid}:{nonce}:{_signature(plain, key, sid, nonce)}"
-    if len(signed.rpartition("|")[2]) > data.MOST_CHARS:
+    if len(signed.rpartition("|")[2]) > MOST_CHARS:
         raise Invalid("bad-message", "DATA is too long for a signature", "shorten it")
     return signed
 
@@ -120,7 +120,7 @@ def verify(text: str, key: str, history: Container[str]) -> tuple[str, str]:
     if not match:
         return "malformed" if pairs else "missing", ""
     head, _, payload = line.rpartition("|")
-    plain = head + "|" + ";".join(one for one in data.parted(payload, ";") if one != pairs[0])
+    plain = head + "|" + ";".join(one for one in parted(payload, ";") if one != pairs[0])
     sid, nonce, signature = match.groups()
     from hmac import compare_digest  # late: it brings OpenSSL
 
@@ -132,7 +132,7 @@ def verify(text: str, key: str, history: Container[str]) -> tuple[str, str]:
 
 
 def _auths(line: str) -> list[str]:
-    items = data.parted(line.rpartition("|")[2], ";")
+    items = parted(line.rpartition("|")[2], ";")
     return [item for item in items if item.startswith("auth=")]
 
 

@@ -12,9 +12,9 @@ import re
 from council.kernel.errors import Refusal
 from council.kernel.record import Any, Record
 from council.kernel.words import fill, load, template
-from council.tasks.wire import data, tables
+from council.tasks.wire import tables
 from council.tasks.wire.conversion import UNUSED, message_of
-from council.tasks.wire.model import Message
+from council.tasks.wire.model import MOST_CHARS, Message, parted, split
 from council.tasks.wire.parsing import COUNTS, parse
 
 _BARS = "|｜¦│┃∣❘ǀ"
@@ -93,7 +93,7 @@ def _joined(whole: Heard, expected: Expected) -> Heard:
     names = [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)]
     if chunks.keys() != {*names}:
         return _refused(", ".join(chunks), _say("chunks", expected), {}, expected)
-    items = [[i for i in data.parted(chunks[n].data, ";") if i[:5] != "part="] for n in names]
+    items = [[i for i in parted(chunks[n].data, ";") if i[:5] != "part="] for n in names]
     result = "\n".join(readable(";".join(one)) for one in items) or whole.result
     return whole.copy(messages=[o for o in whole.messages if o not in parts[:-1]], result=result)
 
@@ -139,7 +139,7 @@ def _read(line: str, expected: Expected) -> Heard | None:
             if version != "V5":  # an older line says nothing of these
                 message.depth = request.depth + (message.kind == "X")
                 message.context, message.budget = request.context, request.budget
-            cut = values["data"] if len(values["data"]) > data.MOST_CHARS else ""
+            cut = values["data"] if len(values["data"]) > MOST_CHARS else ""
             return Heard(messages=[message], result=cut)
     if reading[1][-1:] not in ":：>" and re.search(r"[^\W\d_]{2}", reading[1]):
         return None  # prose that speaks of a line
@@ -215,7 +215,7 @@ def refusal(reading: Heard, lang: str = "en") -> str:
 
 def readable(text: str) -> str:
     """Return DATA as people read it: a pair a line; a result that is all of it without its name."""
-    flags, pairs = data.split(text)
+    flags, pairs = split(text)
     values = {name: value.strip('"') for name, value in pairs.items()}
     if not flags and len(values) == 1 and values.keys() & {"result", "results"}:
         return next(iter(values.values()))

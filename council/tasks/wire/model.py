@@ -1,11 +1,19 @@
-"""What a message says: as one version writes it (`Parsed`), and in the words of V5 (`Message`)."""
+"""What a message says: as one version writes it (`Parsed`), and in the words of V5 (`Message`).
+
+In DATA `;` separates items, `=` makes one a pair, `,` separates the items of a list. Double quotes
+protect `;` and `,` and stay part of the value (PR-542, A-58).
+"""
 
 from __future__ import annotations
 
+import re
+
 from council.kernel.errors import Invalid
 from council.kernel.record import Any, Record
-from council.tasks.wire import data
 
+MOST_CHARS = 200  # of DATA
+# A key of the context, a field of a task (`T1:S`) or a stored text, a message.
+_REFERENCE = re.compile(r'#(CTX|REF|MSG):([^ ;,"=#]*)')
 _STANDING = {"V3": "deprecated", "V4": "stable", "V5": "recommended", "V5D": "draft"}
 
 
@@ -81,4 +89,42 @@ class Message(Record):
     @property
     def pairs(self) -> dict[str, str]:
         """Return the `name=value` pairs of DATA; the last of two with one name counts."""
-        return data.split(self.data)[1]
+        return split(self.data)[1]
+
+
+def parted(text: str, mark: str) -> list[str]:
+    """Return the parts of a text between the marks that no quotes protect."""
+    pieces = text.split('"')
+    if len(pieces) % 2 == 0:  # a quote that is never closed protects nothing
+        pieces[-2:] = ['"'.join(pieces[-2:])]
+    parts = [""]
+    for at, piece in enumerate(pieces):
+        first, *others = [f'"{piece}"'] if at % 2 else piece.split(mark)
+        parts[-1] += first
+        parts += others
+    return parts
+
+
+def split(data: str) -> tuple[list[str], dict[str, str]]:
+    """Return the bare words and the pairs of DATA; a text without any pair has no words either."""
+    flags: list[str] = []
+    pairs: dict[str, str] = {}
+    for item in parted(data, ";") if "=" in data else []:
+        name, equals, value = item.partition("=")
+        if equals and name:
+            pairs[name] = value
+        elif item:
+            flags.append(item)
+    return (flags, pairs) if pairs else ([], {})
+
+
+def references(data: str) -> list[tuple[str, str]]:
+    """Return every reference in DATA as its kind and what it names (PR-545)."""
+    return _REFERENCE.findall(data)
+
+
+def fitted(text: str, room: int = MOST_CHARS) -> str:
+    """Return a text as the value of a pair: one line of 1 to `room` characters without marks."""
+    plain = "".join(" " if one in '|>;"' or not one.isprintable() else one for one in text)
+    line = " ".join(plain.split())
+    return (line if len(line) <= room else line[: room - 1].rstrip() + "…") or "-"

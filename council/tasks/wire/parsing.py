@@ -6,8 +6,8 @@ import re
 
 from council.kernel.errors import Usage
 from council.kernel.record import Any
-from council.tasks.wire import data, tables
-from council.tasks.wire.model import Fault, Parsed
+from council.tasks.wire import tables
+from council.tasks.wire.model import MOST_CHARS, Fault, Parsed, split
 
 COUNTS = {5: "V2", 7: "V3", 8: "V4", 10: "V5D", 11: "V5"}
 _V1_LINES = ("from", "to", "type", "task", "data")
@@ -50,7 +50,7 @@ def parse(text: str, version: str = "") -> Parsed:
     rows = [row for row in form.warnings if row.applies(values) and row.fits(values)]
     notes = [note for note in (_fault(row, version) for row in rows) if note.segment not in faulty]
     if any(note.rule == "W_DATA_TRUNCATED" for note in notes):
-        values["data"] = values["data"][: data.MOST_CHARS]
+        values["data"] = values["data"][:MOST_CHARS]
     values["msg"] = values["msg"].strip("[]") if version == "V1" else values["msg"]
     own = {name: values[name] for name in form.names}
     parsed = Parsed(version=version, text=text, segments=list(own.values()), errors=errors)
@@ -101,7 +101,7 @@ def _fields(version: str, values: dict[str, str]) -> dict[str, Any]:
     if version in ("V1", "V2", "V3"):
         coded = {"err": text[:3], "desc": text[4:]} if values["type"] in ("E", "ERR") else {}
         return {**fields, **coded}
-    fields["flags"], fields["pairs"] = data.split(text)
+    fields["flags"], fields["pairs"] = split(text)
     if version == "V5":
         fields["depth"] = int(fields["depth"] or 0)
         fields["budget"] = int(fields["budget"][1:]) if fields["budget"] else None
