@@ -113,7 +113,8 @@ class Server:
                             cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_KEY,))
                         return act(cursor, again)
                 except _LOST as error:
-                    self.drop()
+                    if self._open is not None:
+                        self._open.close()  # what is under way on it may be committed or not
                     if again or isinstance(error, _Silent):
                         raise self._refusal(error) from error
                 except psycopg.Error as error:
@@ -150,12 +151,6 @@ class Server:
             raise Refused("clocks-differ", what, "set both by NTP, then run the command again")
         self._open = made
         return made
-
-    def drop(self) -> None:
-        """Close the connection; what is under way on it may be committed or not."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
 
     def _refusal(self, error: Exception) -> Refusal:
         words = "".join(c if c.isprintable() else " " for c in str(error))

@@ -36,14 +36,10 @@ def prompt(app: App, kind: str, ident: str, state: Context, **more: Any) -> str:
 
 def synthesis(app: App, state: Context, agent: str) -> str:
     """Return what the orchestrator agent is told once all workers have answered."""
-    rows: Rows = [
-        {"of": f"request {ident}", "text": one.text} for ident, one in state.tasks.items()
-    ]
-    rows += [
-        {"of": f"{hop.task}: {hop.worker}", "text": hop.result or f"{hop.code} {hop.words}"}
-        for hop in state.hops.values()
-        if not hop.source
-    ]
+    rows: Rows = [{"of": f"request {key}", "text": one.text} for key, one in state.tasks.items()]
+    for hop in [one for one in state.hops.values() if not one.source]:
+        text = hop.result or f"{hop.code} {hop.words}"
+        rows.append({"of": f"{hop.task}: {hop.worker}", "text": text})
     return prompt(app, "orchestrator", agent, state, results=rows)
 
 
@@ -51,15 +47,13 @@ def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
     """Return what the worker of a hop is told: the task, what was said, the line to act on."""
     own = state.workers.get(hop.worker, Worker(agent_id=hop.agent))
     lines = {int(number): from_line(line) for number, line in state.lines.items()}
-    results = {one.number: one.result for one in state.children(hop)}
+    results = [one for one in state.children(hop) if one.result]
     quotes: Rows = [
         {"of": f"M{number} {one.sender}>{one.receiver} {one.kind}", "text": one.data}
         for number, one in lines.items()
         if number < hop.asked and one.task == hop.task and hop.worker in (one.sender, one.receiver)
     ]
-    quotes += [
-        {"of": f"result of M{number}", "text": text} for number, text in results.items() if text
-    ]
+    quotes += [{"of": f"result of M{one.number}", "text": one.result} for one in results]
     text = state.tasks[hop.task].text
     values = {"CTX": state.keys, "REF": state.fields, "MSG": {}}
     for message in lines.values():

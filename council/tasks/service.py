@@ -146,8 +146,8 @@ def _numbers(app: App) -> list[int]:
 def _answer(state: Context) -> Result:
     questions = [state.tasks[ident].question for ident in state.pending()]
     code = next((one.code for one in state.tasks.values() if one.code), "")
-    answer = {"answer": state.answer, "done": bool(state.closed_at), "verdict": code}
-    return {**answer, "asked": questions}
+    done = bool(state.closed_at)
+    return {"answer": state.answer, "done": done, "verdict": code, "asked": questions}
 
 
 def wait(app: App, name: str, seconds: float) -> Result:

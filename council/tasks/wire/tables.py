@@ -52,10 +52,8 @@ def lines(name: str) -> list[str]:
 
 def _row(rule: str, segment: str, code: str, words: list[str], put: str = "", why: str = "") -> Row:
     pattern, *rest = words
-    conditions = []
-    for word in rest:
-        name, _, required = word.partition("=")
-        conditions.append((name.rstrip("!"), required, name[-1] != "!"))
+    parts = (word.partition("=") for word in rest)
+    conditions = [(name.rstrip("!"), wanted, name[-1] != "!") for name, _, wanted in parts]
     fields = {"rule": rule, "segment": segment, "code": code.strip("-"), "put": put, "why": why}
     return Row(pattern=pattern, conditions=conditions, **fields)
 
