@@ -11,8 +11,8 @@ from council.kernel import times
 from council.kernel.errors import Invalid, NotFound, Refused
 from council.kernel.record import Any
 from council.kernel.times import datetime
-from council.tasks.evolution import evolve
-from council.tasks.model import CANCELLED, DONE, FAILED, FULL, OPEN, RUNNING, Context, Event, Hop
+from council.tasks import model as m
+from council.tasks.model import Context, Event, Hop, evolve
 from council.tasks.wire import lines, tables
 from council.tasks.wire.conversion import line_of
 from council.tasks.wire.model import MOST_CHARS, Message, fitted, parted, references
@@ -21,7 +21,7 @@ MOST_REJECTED = 2
 MOST_QUESTIONS = 2
 _DEPTH, _DEEPEST = 3, 5  # of hand-offs, without and with `reason=`
 _ANY = Worker(agent_id="")
-_ENDS = {"S": DONE, "E": FAILED}
+_ENDS = {"S": m.DONE, "E": m.FAILED}
 _OWN = ("retry", "max", "fallback_from", "reason", "auth")  # of one attempt, not of the task
 
 
@@ -49,7 +49,7 @@ class Play:
 def to_worker(context: Context, hop: Hop, kind: str, text: str, /, **more: Any) -> Message:
     """Return what O1 says to the worker of a hop."""
     fields: dict[str, Any] = {"task": hop.task, "priority": context.tasks[hop.task].priority}
-    fields |= {"depth": hop.depth, "budget": hop.budget, "state": RUNNING, "data": text, **more}
+    fields |= {"depth": hop.depth, "budget": hop.budget, "state": m.RUNNING, "data": text, **more}
     return Message(**{"sender": "O1", "receiver": hop.worker, "kind": kind, **fields})
 
 
@@ -85,7 +85,7 @@ def others(state: Context, caps: list[str], excluded: list[str]) -> list[str]:
         fits = score >= state.rules.threshold and (count or not required) and one.max_depth
         if ident[:1] == "W" and ident not in (*excluded, *state.down) and fits:
             number = int(ident[1:].partition(".")[0])
-            rows.append((one.load >= FULL, -score, one.load, one.used, number, ident))
+            rows.append((one.load >= m.FULL, -score, one.load, one.used, number, ident))
     return [row[-1] for row in sorted(rows)]
 
 
@@ -147,7 +147,7 @@ def hear(state: Context, number: int, reading: lines.Heard, at: datetime) -> lis
     current, form = state.hops[key].asked, expected(state, state.hops[key])
     for message in reading.messages:
         hop = play.state.hops[key]
-        if hop.state not in OPEN or (hop.asked != current and message.kind not in "UX"):
+        if hop.state not in m.OPEN or (hop.asked != current and message.kind not in "UX"):
             break
         if code := strange(play.state, hop, message):
             meaning, line = tables.meanings("V5", state.lang)[code], line_of(message)
@@ -156,7 +156,7 @@ def hear(state: Context, number: int, reading: lines.Heard, at: datetime) -> lis
             break
         take(play, hop, message, reading.result)
     hop = play.state.hops[key]
-    if hop.state in OPEN and hop.asked == current:
+    if hop.state in m.OPEN and hop.asked == current:
         wrong = reading if reading.fault else lines.read_line("", form)
         play.add("task.unread", hop=number, text=lines.refusal(wrong, state.lang))
     return play.events
@@ -172,7 +172,7 @@ def strange(state: Context, hop: Hop, message: Message) -> str:
         return "E42"
     if message.kind not in "SECUXAH":
         return "E14"
-    own = message.copy(task=hop.task, state=_ENDS.get(message.kind, RUNNING))
+    own = message.copy(task=hop.task, state=_ENDS.get(message.kind, m.RUNNING))
     code = judge(own, state) if message.kind in "SECU" else ""
     return "" if code == "E18" else code
 
@@ -187,7 +187,7 @@ def take(play: Play, hop: Hop, message: Message, result: str) -> None:
         fail(play, hop, "E18", "max_clarify")
         return
     own: dict[str, Any] = {"task": hop.task, "depth": hop.depth}
-    own |= {"state": _ENDS.get(kind, RUNNING), "priority": state.tasks[hop.task].priority}
+    own |= {"state": _ENDS.get(kind, m.RUNNING), "priority": state.tasks[hop.task].priority}
     own |= {"receiver": "O1" if kind in "CU" else _giver(state, hop)}
     if most is not None and (message.budget is None or message.budget > most):
         play.add("context.warned", words=f"{hop.worker} gave back more budget than it had")
@@ -204,7 +204,7 @@ def fail(play: Play, hop: Hop, code: str, words: str) -> list[Event]:
     """Note that a hop failed: O1 says so with an E; return what the play has then."""
     details = f";details={fitted(words, 120)}" * bool(words)
     text = f"desc={tables.meanings('V5')[code]}{details}"
-    message = to_worker(play.state, hop, "E", text, state=FAILED, code=code)
+    message = to_worker(play.state, hop, "E", text, state=m.FAILED, code=code)
     play.add("task.failed", message=message, hop=hop.number, words=words)
     return play.events
 
@@ -229,7 +229,7 @@ def _hand_on(play: Play, hop: Hop, message: Message) -> None:
     """Approve a hand-off by delivering it, or reject it to its source (PR-563)."""
     state, most, part = play.state, hop.budget, message.budget
     part = most // 2 if part is None and most is not None else part
-    own = {"task": hop.task, "depth": max(message.depth, hop.depth + 1), "state": RUNNING}
+    own = {"task": hop.task, "depth": max(message.depth, hop.depth + 1), "state": m.RUNNING}
     own |= {"budget": part, "priority": state.tasks[hop.task].priority}
     target, number = state.workers.get(message.receiver), hop.number
     code = judge(message.copy(**own), state) if target else "E41"
@@ -253,7 +253,7 @@ def reply(state: Context, ident: str, text: str, now: datetime) -> list[Event]:
     option, words = understood(task.options, text)
     answer = f"answer={words}"
     choice = f"choice=opt{option}" if option else answer
-    user = Message(sender="User", receiver="O1", kind="C", data=choice, task=ident, state=RUNNING)
+    user = Message(sender="User", receiver="O1", kind="C", data=choice, task=ident, state=m.RUNNING)
     play.add("task.told", message=user.copy(priority=task.priority))
     if hop := play.state.hops.get(str(task.asker)):
         message = to_worker(state, hop, "C", answer)
@@ -281,10 +281,10 @@ def understood(options: list[str], text: str) -> tuple[int, str]:
 def cancel(state: Context, ident: str, why: str, now: datetime) -> list[Event]:
     """Cancel a task: who has it in hand is told (U with the state X); refuse one that is over."""
     play, message = Play(state, now), Message(sender="O1", receiver="*", kind="U", task=ident)
-    if ident not in state.tasks or state.tasks[ident].state not in OPEN:
+    if ident not in state.tasks or state.tasks[ident].state not in m.OPEN:
         raise Refused("over", f"no task {ident[:20]} is open", f"council show {state.name}")
     for worker in sorted({one.worker for one in state.open_hops(ident)}) or ["*"]:
-        own = {"receiver": worker, "state": CANCELLED, "data": fitted(why)}
+        own = {"receiver": worker, "state": m.CANCELLED, "data": fitted(why)}
         play.add("task.told", message=message.copy(**own))
     return play.events
 
@@ -332,7 +332,7 @@ def _unfit(message: Message, state: Context) -> str:
         return "E19"
     if message.receiver in state.down:
         return "E30"
-    return "E31" if worker.load >= FULL else ""
+    return "E31" if worker.load >= m.FULL else ""
 
 
 def _exists(kind: str, name: str, state: Context) -> bool:

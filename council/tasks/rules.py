@@ -9,8 +9,7 @@ from council.runs import work as runs
 from council.runs.work import Try, Work
 from council.tasks import model as m
 from council.tasks.decisions import Play, again, fail, others, reply, to_worker
-from council.tasks.evolution import EVENTS, evolve
-from council.tasks.model import Context, Event, Hop, Task
+from council.tasks.model import EVENTS, Context, Event, Hop, Task, evolve
 from council.tasks.wire import tables
 from council.tasks.wire.model import fitted
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
+from council.agents.registry import Registry, Worker
 from council.kernel import files, ids, times
 from council.kernel.errors import Conflict, NotFound, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any, camel
@@ -17,9 +19,6 @@ from council.tasks.wire.conversion import line_of, message_of
 from council.tasks.wire.model import Message, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from council.agents.registry import Registry, Worker
     from council.app import App
 
 POLL = 0.05  # seconds between two looks at a context that is waited for
