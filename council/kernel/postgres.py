@@ -40,7 +40,6 @@ _KEY = 0x636F756E63696C  # of the advisory lock by which writers take turns
 _DURABLE = """SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') IN ('off', 'local')"""
 _LOST = (sql.OperationalError, sql.InterfaceError, OSError)
-_NO_TABLES = (sql.UndefinedTable, sql.InvalidSchemaName)
 
 
 class _Silent(sql.OperationalError):
@@ -135,7 +134,7 @@ class Server:
             before = time.time()
             query = "SELECT extract(epoch FROM clock_timestamp())::float8, max(number)"
             clock, number = made.execute(f"{query} FROM council.version").fetchone() or (0, 0)
-        except _NO_TABLES:
+        except (sql.UndefinedTable, sql.InvalidSchemaName):
             what = f"{self.name} has no council"
             raise NotFound("no-engine", what, "council engine init URL") from None
         except (psycopg.Error, OSError) as error:

@@ -7,7 +7,7 @@ compared by their letters, digits and emoji (`page.md`, section 6).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Container
 from html import unescape
 from unicodedata import category, normalize
 
@@ -92,6 +92,9 @@ def parse(page: str, sections: dict[str, str], people: dict[str, str]) -> list[P
             return None
         return key, owner, text, 1 if found else 2
 
+    def is_unquoted(at: int) -> bool:
+        return lines[at].strip()[:1] not in ("", ">")
+
     marks = _marks(lines)
     text: list[str] = []
     at = code = 0
@@ -120,7 +123,8 @@ def parse(page: str, sections: dict[str, str], people: dict[str, str]) -> list[P
             bare = (n for n in range(at, ends) if lines[n].lstrip()[:1] == "#")
             over = kind in QUOTED and any(heading(n) for n in bare)
             if over or marks.get(ends, ("",))[0] != "end":  # the end mark is gone
-                ends = _unmarked_end(lines, at, ends, kind in QUOTED, heading)
+                is_end = is_unquoted if kind in QUOTED else heading
+                ends = next((n for n in range(at, ends) if is_end(n)), ends)
             inside = lines[at:ends]
             if kind in QUOTED:
                 inside = [QUOTE.sub("", line) for line in inside]
@@ -191,16 +195,6 @@ def _behind_fence(lines: list[str], at: int, marks: Container[int]) -> int:
         if bare[:3] == sign and not bare.strip(sign[0]):
             return end
     return at
-
-
-def _unmarked_end(
-    lines: list[str], at: int, most: int, quoted: bool, heading: Callable[[int], Any]
-) -> int:
-    """Return where a region ends whose end mark is gone: with its quote, or at our heading."""
-    if not quoted:
-        return next((n for n in range(at, most) if heading(n)), most)
-    bare = ((n, lines[n].strip()) for n in range(at, most))
-    return next((n for n, line in bare if line and line[0] != ">"), most)
 
 
 def letters(text: str) -> str:
