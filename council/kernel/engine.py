@@ -165,24 +165,6 @@ class Engine:
 
     # Sending
 
-    def commit(self, place: str, last: str, row: Row, changes: Any = ()) -> None:
-        """Add a row, and make changes (statement and values), if a place ends with `last`.
-
-        If its newest line has another digest: Moved.
-        """
-
-        def act(cursor: Any, again: bool) -> None:
-            if cursor.execute(_HEAD, (place,)).fetchone()[0] == last:
-                for change in changes:
-                    cursor.execute(*change)
-                cursor.execute(_INSERT, (*row, self.machine))
-                return
-            query = "SELECT 1 FROM council.log WHERE place = %s AND kind = %s AND head = %s"
-            if not again or not cursor.execute(query, row[:3]).fetchone():
-                raise Moved
-
-        self.server.write(act)
-
     def put(self, place: str, data: bytes, replace: bool) -> bool | None:
         """See `shared.put`."""
         new = digest(data)
@@ -284,8 +266,20 @@ class SharedJournal(Journal):
         self._commit((self._place, "redacted", self.last, b"redacted"), rows)
 
     def _commit(self, row: Row, changes: Any = ()) -> None:
+        """Add a row, and make changes (statement and values), if no line came between (Moved)."""
+
+        def act(cursor: Any, again: bool) -> None:
+            if cursor.execute(_HEAD, (self._place,)).fetchone()[0] == self.last:
+                for change in changes:
+                    cursor.execute(*change)
+                cursor.execute(_INSERT, (*row, self._engine.machine))
+                return
+            query = "SELECT 1 FROM council.log WHERE place = %s AND kind = %s AND head = %s"
+            if not again or not cursor.execute(query, row[:3]).fetchone():
+                raise Moved
+
         try:
-            self._engine.commit(self._place, self.last, row, changes)
+            self._engine.server.write(act)
         except Moved:
             self._engine.mend(self._place)
             raise

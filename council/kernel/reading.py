@@ -7,7 +7,6 @@ compared by their letters, digits and emoji (`page.md`, section 6).
 from __future__ import annotations
 
 import re
-from collections.abc import Container
 from html import unescape
 from unicodedata import category, normalize
 
@@ -187,7 +186,7 @@ def _marks(lines: list[str]) -> dict[int, tuple[str, list[str]]]:
     }
 
 
-def _behind_fence(lines: list[str], at: int, marks: Container[int]) -> int:
+def _behind_fence(lines: list[str], at: int, marks: dict[int, Any]) -> int:
     """Return the line behind the fence that a line begins, if it ends before the next mark."""
     sign, end = lines[at].strip()[:3], at + 1
     while sign in ("```", "~~~") and end < len(lines) and end not in marks:
@@ -238,7 +237,7 @@ def words(line: str) -> str:
     return unescaped(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", unescape(line))).strip()
 
 
-def typed(lines: list[str], ours: Container[str], starts: list[str]) -> str:
+def typed(lines: list[str], ours: set[str], starts: list[str]) -> str:
     """Return what a person typed among lines outside of regions.
 
     `ours` has the letters of every line that we print; lines of ours that carry a value begin with
@@ -257,7 +256,7 @@ def typed(lines: list[str], ours: Container[str], starts: list[str]) -> str:
     return "\n\n".join(made)
 
 
-def _without_start(text: str, ours: Any) -> str:
+def _without_start(text: str, ours: set[str]) -> str:
     """Return a text without the sentence of ours that it begins with (a wrapped or joined one)."""
     text = normalize("NFC", text)
     whole = letters(text)
