@@ -77,7 +77,9 @@ def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
     for path in made["remove"]:
         whole = f"{app.root}/{path}"
         if os.path.isdir(whole) and not os.path.islink(whole):
-            shutil.rmtree(whole)
+            shutil.rmtree(whole, ignore_errors=True)
+            if os.path.isdir(whole):  # a run that was ending locked it meanwhile
+                shutil.rmtree(whole)
         else:
             with suppress(FileNotFoundError):
                 os.unlink(whole)

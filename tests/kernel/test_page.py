@@ -78,8 +78,8 @@ def without_code(text: str) -> str:
     text = re.sub(
         r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1[`~]*[ \t]*(?:\n|\Z)", "\n", text, flags=re.S | re.M
     )
-    text = re.sub(r"\\[!-/:-@\[-`{-~]", " ", text)
-    return re.sub(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", "", text)
+    escape, span = r"\\[!-/:-@\[-`{-~]", r"(?:(?<!`)|(?<=\\`))(`+)(?!`)[^\n]*?(?<!`)\1(?!`)"
+    return re.sub(f"{escape}|{span}", " ", text)  # in code a backslash is a backslash
 
 
 @given(TEXTS)
