@@ -31,7 +31,10 @@ def test_a_newcomer_can_follow_the_readme(newcomer: Newcomer) -> None:
     newcomer.follows(README.replace("```toml", "```ini"))  # it names programs that are not there
 
 
-@pytest.mark.parametrize("page", sorted(DOCS))
+LONG = pytest.param("trial.md", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("page", [*sorted(DOCS.keys() - {"trial.md"}), LONG])
 def test_a_reader_can_follow_a_page(newcomer: Newcomer, page: str) -> None:
     newcomer.follows(DOCS[page])
 

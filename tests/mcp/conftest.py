@@ -55,7 +55,11 @@ class Served(Workspace):
             process.communicate(timeout=30)
 
 
-@pytest.fixture(params=["stdio-auto", "stdio-legacy", "http-auto", "http-legacy"])
+WAYS = ["stdio-auto", "http-auto"]
+OLDER = [pytest.param(f"{way}-legacy", marks=pytest.mark.slow) for way in ("stdio", "http")]
+
+
+@pytest.fixture(params=[*WAYS, *OLDER])
 def served(request, tmp_path):
     return opened(Served(tmp_path, *request.param.split("-")))
 

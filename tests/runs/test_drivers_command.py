@@ -105,6 +105,7 @@ def test_a_run_that_is_stopped_says_why(bench):
     assert bench.run(stop=lambda: "ended").code == "ended"
 
 
+@pytest.mark.slow
 def test_endless_output_is_ended(bench):
     bench.program("yes no")
     bench.place.max_bytes = 100_000

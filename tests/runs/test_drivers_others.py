@@ -28,12 +28,14 @@ CODEX = lines(
 )
 
 
+@pytest.mark.slow
 def test_a_program_that_has_finished_and_never_exits_is_ended(tmp_path):
     fake(tmp_path, "codex", f"cat >/dev/null\n{CODEX}sleep 600")
     output = run(AgentSettings(id="ada", driver="command", preset="codex"), place_in(tmp_path))
     assert (output.code, output.text, output.use.tokens) == ("", "Yes.", 100)
 
 
+@pytest.mark.slow
 def test_a_refused_key_ends_a_program_that_tries_on(tmp_path):
     retry = {"type": "system", "subtype": "api_retry", "error_status": 401, "error": "auth"}
     fake(tmp_path, "claude", lines(retry, retry) + "sleep 600")

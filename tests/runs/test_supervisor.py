@@ -168,6 +168,7 @@ def test_nothing_starts_while_all_is_halted(council):
     until(lambda: council.said("ada") == [1])
 
 
+@pytest.mark.slow
 def test_an_agent_that_fails_again_and_again_holds_up_nobody(council):
     council.begin("--phases", "collect,challenge", ada="exit 1", cid=SPEAKS, backoff="1s")
     council.run("respond", "--name", "k", "--as", "bob", "No, because of the price.")

@@ -139,7 +139,7 @@ def test_an_interrupted_ask_pauses_and_ends_its_runs(workspace: Make) -> None:
     found = w.json("status")
     assert found["conversations"][0]["pausedAt"]
     assert (found["conversations"][0]["failures"], found["problems"]) == ({}, [])
-    assert re.search("paused since .*Z: council resume --name k\n", w.run("status").stdout)
+    assert re.search("paused since .*Z\n  council resume --name k\n", w.run("status").stdout)
 
 
 def test_stopping_cancelling_and_extending(workspace: Make) -> None:
