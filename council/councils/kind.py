@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from council.councils.evolution import evolve, known, settles
+from council.councils.evolution import EVENTS, evolve, settles
 from council.councils.model import Event, State
 from council.councils.page import render
 from council.councils.rules import due, new, wake, work
 from council.kernel.page import Taken
 from council.kernel.times import datetime
 
-__all__ = ["adopt", "due", "edits", "evolve", "known", "new", "render", "settles", "wake", "work"]
+__all__ = ["EVENTS", "adopt", "due", "edits", "evolve", "new", "render", "settles", "wake", "work"]
 
 
 def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken:

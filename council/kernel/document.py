@@ -6,9 +6,8 @@ published again: a stale save, a formatter or a sync tool cannot lose what other
 
 A kind is a module of pure functions (any `kind.py`); its state is a `Record` with `rev` and `mark`.
 Its `evolve` gets all events except `adopted` (the state as JSON) and `rendered` (no change), also
-`kept` (`file` in `conflicts/`, `why`). Optional: `known(event)`, or `EVENTS` with the types as
-keys: any other event is of a newer version, and stops writing; `settles(event)`: after it the page
-has to survive a power cut, too.
+`kept` (`file` in `conflicts/`, `why`), if its `EVENTS` have the type: any other is of a newer
+version, and stops writing. Optional: `settles(event)`: after it the page survives a power cut.
 """
 
 from __future__ import annotations
@@ -355,12 +354,11 @@ class Document(Generic[S]):
     def _folded(self, lines: list[Line]) -> tuple[Any, str]:
         """Return the state that lines add up to, and an event type of a newer version if any."""
         state, newer = self._kind.new(), ""
-        types = getattr(self._kind, "EVENTS", None)
-        known = getattr(self._kind, "known", lambda event: not types or event["type"] in types)
+        known = {*self._kind.EVENTS, "adopted", "rendered"}
         for line in lines:
             for event in line.events:
                 try:
-                    if event["type"] in ("adopted", "rendered") or known(event):
+                    if event["type"] in known:
                         state = self._evolve(state, event)
                     else:
                         newer = event["type"]

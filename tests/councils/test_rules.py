@@ -9,7 +9,7 @@ from council.councils import decisions, evolution, hearing, model, rules, sight
 from council.councils.hearing import Stated
 from council.councils.model import Fault, Heard
 from council.kernel import times
-from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
+from council.kernel.errors import Conflict, NotFound, Refusal, Refused, Usage
 from council.runs import work as runs
 from tests.councils.play import FAULTY, Play
 from tests.vectors.rows import of
@@ -538,23 +538,6 @@ def test_by_hand_on_the_page() -> None:
     play.take([{"type": "topic.set", "topic": "Tin?"}, {"type": "kept", "file": "x", "why": "y"}])
     play.take([{"type": "stopped", "stop": "RESOLVE", "at": at}])
     assert play.place == ("RESOLVE", 2)
-
-
-def test_broken_and_unknown_events() -> None:
-    play = Play()
-    assert not evolution.known({"type": "sung"})
-    with pytest.raises(KeyError, match="unknown"):
-        evolution.evolve(play.state, {"type": "sung"})
-    for event in (
-        {"type": "guided", "text": "x", "target": "", "at": "2026-11-28T09:00:00Z"},
-        {"type": "left", "agent": "nobody"},
-        {"type": "noted", "splices": 3},
-        {"type": "run.claimed", "id": "x"},
-        {"type": "answered", "heard": {"position": 3}},
-    ):
-        with pytest.raises(Invalid):
-            evolution.evolve(play.state.copy(), event)
-    assert evolution.settles({"type": "ended"}) and not evolution.settles({"type": "guided"})
 
 
 def test_the_same_words_as_another_kind_are_no_repeat() -> None:
