@@ -36,19 +36,17 @@ class Said(Record):
     then: Any = None
 
 
-class _Text(str):
-    """A text as `texts/replies.txt` says that templates print it."""
+class _Forms(dict[str, Any]):
+    """The forms of `texts/replies.txt`, which says what each writes."""
 
-    def __format__(self, form: str) -> str:
+    def get(self, form: str, _: Any = None) -> Any:
+        """Return the function that writes a value in a form."""
         most = form.removeprefix("<")
-        if most == "0":
-            return self[:]
         if not most.isdigit():
-            return form * bool(self) + one_line(self, MOST)
-        return one_line(self, int(most)).ljust(int(most) if form[0] == "<" else 0)
-
-    def __str__(self) -> str:
-        return one_line(self[:], MOST)
+            return lambda it: form + one_line(str(it), MOST)
+        if most == "0":
+            return str
+        return lambda it: one_line(str(it), int(most)).ljust(int(most) * (form[0] == "<"))
 
 
 def say(said: Said, *, as_json: bool) -> None:
@@ -68,7 +66,7 @@ def text(said: Said) -> str:
     part = words.template("texts/replies.txt").partition(f"\n== {said.reply}\n")[2]
     part = part.partition("\n== ")[0]
     data = said.data if isinstance(said.data, dict) else {"rows": said.data}
-    filled = words.fill(part, _values({**data, **said.more})).strip("\n")
+    filled = words.fill(part, {**data, **said.more}, _Forms()).strip("\n")
     return "" if not part else _aligned(filled) if "\t" in part else filled
 
 
@@ -79,27 +77,6 @@ def _aligned(table: str) -> str:
     left = max(8, COLUMNS - sum(widths) - 2 * len(widths))
     starts = ["".join(map("{:<{}}  ".format, row, widths)) for row in rows]
     return "\n".join(s + one_line(row[-1], left) for s, row in zip(starts, rows, strict=True))
-
-
-def _values(data: dict[str, Any]) -> dict[str, Any]:
-    """Return values for a template, texts on one line; `a*` has the entries of a dict `a`."""
-    made: dict[str, Any] = {}
-    for key, value in data.items():
-        made[key] = _value(value)
-        if isinstance(value, dict):
-            cells = ["-" if one is None else one for one in value.values()]
-            rows = [one if isinstance(one, dict) else {"it": one} for one in cells]
-            pairs = zip(value, rows, strict=True)
-            made[f"{key}*"] = [_values({"key": name, **row}) for name, row in pairs]
-    return made
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _values(value)
-    if isinstance(value, list):
-        return [_value(one) for one in value]
-    return value if isinstance(value, (int, float)) else _Text(value or "")
 
 
 def columns(stream: Any) -> int:

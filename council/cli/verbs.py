@@ -6,6 +6,7 @@ from council.app import App
 from council.cli.printing import Said
 from council.cli.quick import Given, pairs, text_of
 from council.councils import service
+from council.councils.model import SYNTHESIZE
 from council.kernel import times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
@@ -39,16 +40,13 @@ def respond(app: App, given: Given) -> Said:
     faults = ", ".join(f"{one['part']} ({one['code']})" for one in done["faults"])
     notes = [f"not understood: {faults}"] * bool(faults)
     notes = [done["question"]] if done["askedAgain"] else notes
-    is_kept = done["askedAgain"] and done["outcome"] != "checked"
-    outcome = "asked" if is_kept else done["outcome"]
-    heard, moved = done["understood"], done["transition"] or {"from": "", "to": None}
-    more = {**heard, outcome: True, "next": moved["to"], "over": moved["to"] == ""}
-    if moved["to"]:
-        more["next"] = f"{moved['to']}, round {done['tour'] + 1}"
-    more["status"] = heard["status"].replace("RESPONDED", "")
-    more["approval"] = moved["from"] == moved["to"] == "SYNTHESIZE"
-    code = _LATE if outcome == "late" else 0
-    return Said(data=done, more=more, notes=notes, code=code)
+    heard, moved, more = done["understood"], done["transition"], dict[str, Any]()
+    if moved:
+        to, is_over = moved["to"], not moved["to"]
+        more = {"over": is_over, "approval": moved["from"] == to == SYNTHESIZE}
+        more["next"] = "" if is_over else f"{to}, round {done['tour'] + 1}"
+    code = _LATE if done["outcome"] == "late" else 0
+    return Said(data=done, more={**heard, **more}, notes=notes, code=code)
 
 
 def context(app: App, given: Given) -> Said:
@@ -70,7 +68,7 @@ def wait(app: App, given: Given) -> Said:
     seen = service.wait(app, given.name, agent, most)
     code = {"turn": 0, "over": _OVER, "timeout": _TIMED_OUT}[seen["outcome"]]
     waits = ", ".join(seen["waiting"])
-    return Said(data=seen, more={seen["outcome"]: True, "waits": waits}, code=code)
+    return Said(data=seen, more={"waits": waits}, code=code)
 
 
 def say(app: App, given: Given) -> Said:
@@ -81,16 +79,12 @@ def say(app: App, given: Given) -> Said:
 
         text = text_of(app, given.message, given.file)
         done = named.say(app, given.name, text, given.to, by, given.key)
-        if "conversationId" in done:
-            return Said(data=done, more={done["outcome"]: True})
-        heard = f"; understood: {done['understood']}" if "understood" in done else ""
-        return Said(data=done, text=f"{given.to}: {done['outcome']}{heard}")
+        return Said(data=done, more={"to": given.to})
     from council.archive import minutes  # late: only here
 
-    if not (which := given.to or given.name or given.message):
-        raise Usage("usage", "no minutes are named", "council say NAME --stars 4")
-    if given.message not in ("", which):
-        raise Usage("usage", "a rating has no text", f"council say {which} --stars {given.stars}")
+    which = given.to or given.name or given.message
+    if not which or given.message not in ("", which):
+        raise Usage("usage", "a rating has no text", f"council say MINUTES --stars {given.stars}")
     path = minutes.find(app.root, which)["path"]
     ratings = minutes.rate(path, given.stars, by)
     mean = sum(ratings.values()) / len(ratings)
@@ -119,7 +113,7 @@ def steer(app: App, given: Given) -> Said:
     name = app.find(given.which or given.name)
     done = service.steer(app, name, verb, *[by] * (verb == "sign"), by=by, **more)
     word = f"deadline {done['timeoutAt']}" if given.for_ else given.word
-    return Said(data=done, more={"word": word, done["outcome"]: True})
+    return Said(data=done, more={"word": word})
 
 
 def heartbeat(app: App, given: Given) -> Said:
@@ -130,12 +124,10 @@ def heartbeat(app: App, given: Given) -> Said:
     in_time = not given.wait or clock.wait(app, only, times.duration(given.wait))
     report = clock.beat(app, only, given.dry_run)
     errors = [f"{one['name']}: {one['message']} ({one['hint']})" for one in report["errors"]]
-    errors += _to_wake(app, [row for one in app.kinds for row in report[one.place_in_report]])
+    rows = [row for one in app.kinds for row in report[one.place_in_report]]
+    errors += _to_wake(app, rows)
     word = given.reply_token if not (report["changed"] or errors) else ""
-    more: dict[str, Any] = {}
-    for place in [one.place_in_report for one in app.kinds]:
-        more[place] = [row for row in report[place] if row["changed"] or row["waiting"]]
-    more["idle"] = not (errors or any(more.values()))
+    more = {"idle": not (errors or any(row["changed"] or row["waiting"] for row in rows))}
     broken = [one for one in report["errors"] if one["exit"] != _TIMED_OUT]
     code = 3 if broken else 0 if in_time and not report["errors"] else _TIMED_OUT
     return Said(data=report, text=word, more=more, notes=errors, code=code)

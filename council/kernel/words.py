@@ -2,9 +2,10 @@
 
 A template has no logic but this: `{name}`, or a field such as `{state.topic}`, is filled in, with
 `{name:form}` as a form of the caller (or the value itself) writes it, and a list with commas.
-`{?name} line` and `{!name} line` are kept where it is set or not set, `{*name} line` is repeated
-for each row: a dict, a record, or `{it}`. With nothing behind it, the lines up to `{/}` are meant;
-blocks do not nest.
+`{?name} line` and `{!name} line` are kept where it is set or not set, `{?name=word} line` where it
+is that word, `{*name} line` is repeated for each row: a dict, a record, or `{it}`; `{*name*}` goes
+over the values of a dict, each with its `key`. With nothing behind it, the lines up to `{/}` are
+meant; blocks do not nest.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def fill(template: str, values: dict[str, Any], forms: Forms | None = None) -> s
     A form is a function, or words around `{it}`; of what is not set nothing is written.
     """
     made, last = list[str](), ""
-    _fill(template.split("\n"), values, forms or {}, made)
+    _fill(template.split("\n"), values, {} if forms is None else forms, made)
     while made and not last:  # a page may be large: the whole of it is made once
         last = made.pop().rstrip("\n")
     return "\n".join([*made, last, ""]).lstrip("\n") or "\n"
@@ -49,18 +50,23 @@ def _fill(lines: list[str], values: dict[str, Any], forms: Forms, made: list[str
         at += 1
         if line[:2] in ("{?", "{!", "{*"):
             name, _, rest = line[2:].partition("}")
+            name, _, word = name.partition("=")
             end = at if rest else lines.index("{/}", at)
             body, at = ([rest[1:]], at) if rest else (lines[at:end], end + 1)
-            value = values.get(name)
+            value: Any = values.get(name.rstrip("*"))
             if line[1] == "*":
                 for row in value or ():
-                    of = vars(row) if isinstance(row, Record) else row
-                    own = of if of.__class__ is dict else {"it": row}
+                    own = _own(row) if name[-1] != "*" else {"key": row, **_own(value[row])}
                     _fill(body, {**values, **own}, forms, made)
-            elif bool(value) is (line[1] == "?"):
+            elif (value == word if word else bool(value)) is (line[1] == "?"):
                 _fill(body, values, forms, made)
         elif line or (made and made[-1]):
             made.append(line.format_map(_Values(values, forms)) if "{" in line else line)
+
+
+def _own(row: Any) -> dict[str, Any]:
+    of = vars(row) if isinstance(row, Record) else row
+    return of if of.__class__ is dict else {"it": row}
 
 
 class _Values:
@@ -79,6 +85,6 @@ class _Values:
         of, write = self._of, self._forms.get(form)
         many = of if isinstance(of, list) else [of]
         if callable(write):
-            return ", ".join(write(one) for one in many if one)
+            return ", ".join(write(one) for one in many if one not in (None, ""))
         it = ", ".join(map(str, of)) if many is of else of
         return format(it, form) if write is None else write.format(it=it) if of else ""
