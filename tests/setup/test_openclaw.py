@@ -14,7 +14,7 @@ from council.app import App
 from council.rooms import decisions, service
 from council.rooms.row import ROOMS
 from council.setup import init, schedule
-from council.setup import integrate as openclaw
+from council.setup.integrate import PLUGIN, integrate
 from tests.scenarios.workspaces import COMMAND
 
 STAND_IN = f"""#!{sys.executable}
@@ -81,7 +81,7 @@ def host(tmp_path):
 
 
 def test_agents_skill_plugin_and_clock_are_added_once(host):
-    made = openclaw.install(host.app())
+    made = integrate(host.app(), "openclaw")
     assert [one.split(":")[0] for one in made["steps"]] == [
         *("agent", "agent", "skill", "plugin", "plugin", "clock")
     ]
@@ -99,32 +99,32 @@ def test_agents_skill_plugin_and_clock_are_added_once(host):
     (told,) = schedule.schedule(host.app(), cron=True)["warnings"]
     assert "integrate openclaw" in told
     assert [one["kind"] for one in host.app().clocks()] == ["openclaw"]
-    assert openclaw.install(host.app())["steps"] == []
+    assert integrate(host.app(), "openclaw")["steps"] == []
     steps = ["clock: removed", "plugin and skill: removed"]
-    assert openclaw.remove(host.app())["steps"] == steps
+    assert integrate(host.app(), "openclaw", remove=True)["steps"] == steps
     assert host.config() == {}
     assert host.app().clocks() == []
-    assert openclaw.remove(host.app())["outcome"] == "unchanged"
+    assert integrate(host.app(), "openclaw", remove=True)["outcome"] == "unchanged"
 
 
 def test_other_workspaces_are_served_on(host):
     other = f"{host.root}-2"
     init.init(other, ["sage"], "", {"PATH": "/nonexistent"})
-    openclaw.install(host.app())
-    openclaw.install(host.app(other))
-    openclaw.remove(host.app())
+    integrate(host.app(), "openclaw")
+    integrate(host.app(other), "openclaw")
+    integrate(host.app(), "openclaw", remove=True)
     served = host.config()["plugins.entries.council"]["config"]["workspaces"]
     assert served == [{"root": other}]
 
 
 def test_an_agents_shell_asks_the_clock_or_says_whom_to_wake(host):
-    openclaw.install(host.app())
+    integrate(host.app(), "openclaw")
     done = host.run("convene", "Tabs?", "--agents", "henry,sage", "--json")
     waits = {"henry": "openclaw-clock", "sage": "openclaw-clock"}
     assert json.loads(done.stdout)["waiting"] == waits
     done = host.run("heartbeat", "--reply-token", "NO_REPLY")
     assert (done.stdout, done.stderr) == ("NO_REPLY\n", "")
-    openclaw.remove(host.app())
+    integrate(host.app(), "openclaw", remove=True)
     done = host.run("heartbeat", "--reply-token", "NO_REPLY")
     assert "NO_REPLY" not in done.stdout
     told = [f"wake {one} with sessions_send: run `council context" for one in ("henry", "sage")]
@@ -187,7 +187,7 @@ class Plugin:
 
     def __call__(self, *calls: tuple) -> list:
         config = {"command": COMMAND, "workspaces": [{"root": self.root}]}
-        argv = [str(NODE), "--input-type=module", "-e", CALLS, f"{openclaw.PLUGIN}/index.js"]
+        argv = [str(NODE), "--input-type=module", "-e", CALLS, f"{PLUGIN}/index.js"]
         argv.append(json.dumps({"config": config, "calls": calls}))
         done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=True)
         return json.loads(done.stdout)
