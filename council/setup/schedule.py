@@ -21,14 +21,13 @@ from council.runs import starting
 from council.setup import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from council.app import App
 
 BEGIN, END = "# >>> council schedule: ", "# <<< council schedule: "
 _PLAIN = frozenset("/._-+:@,=")  # beside letters and digits
 _NONE_YET = ("no crontab", "no fcrontab", "no such file or directory", "does not exist")
-_FORBIDDEN = ("denied", "not allowed")
 _ORDER = "jan feb mar apr may jun jul aug sep oct nov dec sun mon tue wed thu fri sat"
 _UNQUOTED = dict.fromkeys(map(ord, "\\'\""))
 
@@ -53,17 +52,19 @@ def schedule(
     crontab = f"{BEGIN}{root}\n{line}\n{END}{root}\n" * is_cron
     units = {} if is_cron else _units(root, argv, seconds, env)
     path, warnings = keys.path_of(root, env), list[str]()
-    if install and not remove:
-        _keep_variables(path, env)
+    if install and not remove and not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        values = {"path": env.get("PATH", os.defpath)}
+        text = words.fill(words.template("setup/files/keys.env"), values)
+        files.replace(path, text.encode("utf-8", "surrogateescape"), 0o600)
     if is_cron and (install or remove):
         _change_crontab(root, "" if remove else crontab, env)
     elif install or remove:
-        warnings = _change_units(root, units, env, remove)
+        warnings += _change_units(root, units, env, remove)
     if remove and set(keys.read(path)) - {"PATH"}:
         warnings.append(f"kept, since you wrote in it: {path}")
     elif remove:
-        with suppress(FileNotFoundError):
-            os.unlink(path)
+        files.remove(path)
     if any(one.driver == "openclaw" for one in app.settings.agents.values()) and not remove:
         warnings.append("OpenClaw's own clock does it, too: council integrate openclaw")
     done = "removed" if remove else "installed" if install else ""
@@ -76,26 +77,16 @@ def schedule(
 
 def clocks(root: str, env: Mapping[str, str]) -> list[dict[str, str]]:
     """Return what runs the heartbeat of `root` as this user: its `kind`, and `when`."""
-    cron = [{"kind": "cron", "when": one} for one in _crontab_times(root, env)]
-    if os.path.exists(f"{root}/{starting.CLOCK}"):
-        cron.append({"kind": "openclaw", "when": "openclaw cron list"})
-    return cron + [{"kind": "systemd", "when": one} for one in _timer_times(root, env)]
+    openclaw = ["openclaw cron list"] * os.path.exists(f"{root}/{starting.CLOCK}")
+    kinds = {"cron": _crontab_times(root, env), "openclaw": openclaw}
+    kinds |= {"systemd": _timer_times(root, env)}
+    return [{"kind": kind, "when": one} for kind, found in kinds.items() for one in found]
 
 
 def command() -> list[str]:
     """Return the absolute command that runs council, from any directory."""
     script = os.path.join(os.path.dirname(sys.executable), "council")
     return [script] if os.access(script, os.X_OK) else [sys.executable, "-P", "-m", "council"]
-
-
-def _keep_variables(path: str, env: Mapping[str, str]) -> None:
-    """Make the file of keys with the present PATH, unless there is one."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with suppress(FileExistsError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
-            values = {"path": env.get("PATH", os.defpath)}
-            file.write(words.fill(words.template("setup/files/keys.env"), values))
 
 
 # --- cron ---
@@ -120,9 +111,7 @@ def escaped(word: str) -> str:
 def _crontab(env: Mapping[str, str]) -> str:
     """Return the crontab of this user, "" where it is certain that there is none yet."""
     code, found, errors = called(["crontab", "-l"], env)
-    low = errors.lower()
-    is_new = any(one in low for one in _NONE_YET) and not any(one in low for one in _FORBIDDEN)
-    if code and not is_new:
+    if code and not any(one in errors.lower() for one in _NONE_YET):
         raise Unexpected("no-crontab", f"crontab -l: {errors or code}", "the crontab is unchanged")
     return "" if code else found
 
@@ -146,16 +135,16 @@ def _change_crontab(root: str, made: str, env: Mapping[str, str]) -> None:
             raise Unexpected("no-crontab", f"crontab: {errors}", "the old crontab is unchanged")
 
 
-def _crontab_times(root: str, env: Mapping[str, str]) -> Iterator[str]:
-    """Yield when lines of the crontab run the heartbeat of `root`."""
-    lines = ""
+def _crontab_times(root: str, env: Mapping[str, str]) -> list[str]:
+    """Return when lines of the crontab run the heartbeat of `root`."""
+    lines, found = "", list[str]()
     with suppress(Refusal):
         lines = _crontab(env)
     for line in map(str.strip, lines.splitlines()):
         *when, command = line.split(None, 1 if line[:1] == "@" else 5) or [""]
         runs = line[:1] != "#" and when != ["@reboot"] and not any(map(_is_over, when))
-        if runs and is_heartbeat(command.replace("\\%", "%"), root):
-            yield " ".join(when)
+        found += [" ".join(when)] if runs and is_heartbeat(command, root) else []
+    return found
 
 
 def _is_over(field: str) -> bool:
@@ -193,13 +182,12 @@ def _change_units(
         for path in before:
             os.unlink(path)
         return []
-    for path, text in made.items():
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        files.replace(path, text.encode("utf-8", "surrogateescape"))
     try:
-        _systemctl(env, "daemon-reload")
-        _systemctl(env, "enable", "--now", timer)
-        _systemctl(env, "restart", timer)  # else it keeps the interval that it had
+        for path, text in made.items():
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            files.replace(path, text.encode("utf-8", "surrogateescape"))
+        for argv in (["daemon-reload"], ["enable", timer], ["restart", timer]):
+            _systemctl(env, *argv)
     except Refusal:
         for path in set(made) - set(before):
             os.unlink(path)
@@ -208,8 +196,9 @@ def _change_units(
     return [] if lingers else ["The timer stops when you log out: loginctl enable-linger"]
 
 
-def _timer_times(root: str, env: Mapping[str, str]) -> Iterator[str]:
-    """Yield how often timers that are enabled run the heartbeat of `root`."""
+def _timer_times(root: str, env: Mapping[str, str]) -> list[str]:
+    """Return how often timers that are enabled run the heartbeat of `root`."""
+    rows = []
     for name in sorted(files.names(f"{_folder(env)}/timers.target.wants")):
         stem = f"{_folder(env)}/{name.removesuffix('.timer')}"
         paths = [os.path.realpath(f"{stem}.{end}") for end in ("service", "timer")]
@@ -218,7 +207,8 @@ def _timer_times(root: str, env: Mapping[str, str]) -> Iterator[str]:
         text = service.replace("%%", "%").replace("$$", "$").replace("\n", " ").replace("%h", "~")
         if is_heartbeat(text, root):
             when = re.search(r"OnUnit\w*activeSec=(.*)", timer, re.I)
-            yield when[1] if when else "by the calendar"
+            rows.append(when[1] if when else "by the calendar")
+    return rows
 
 
 def _has_systemd(env: Mapping[str, str]) -> bool:
