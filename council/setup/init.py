@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 
 from council.agents import programs as presets
 from council.agents import settings, souls
 from council.kernel import files, shared, times, words
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
-from council.kernel.ids import checked_name, digest
+from council.kernel.ids import checked_name
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,12 +23,10 @@ if TYPE_CHECKING:
 LANGUAGES = ("en", "fr")
 FILES = "setup/files"  # in the package
 PARTS = ("skills", "memory", "tasks", "notes")  # of an agent's folder (document 004)
-FOLDERS = (
-    *("memory/shared/.council", "memory/shared/artifacts", "memory/shared/briefs"),
-    *("memory/agents", "conseils"),
-)
-# What git must not take: journals, sealed answers, run logs, prompts, keys.
-IGNORED = {
+FOLDERS = ("memory/shared/artifacts", "memory/shared/briefs", "memory/agents", "conseils")
+# The format, and what git must not take: journals, sealed answers, run logs, prompts, keys.
+FIRST = {
+    "memory/shared/.council/format": "3\n",
     "memory/shared/.council/.gitignore": "*\n",
     "memory/agents/.gitignore": "*/tasks/\n",
     ".gitignore": "memory/shared/.council/\nmemory/agents/*/tasks/\n*.env\n*.key\n",
@@ -63,18 +62,14 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
     made = [f"{one}/" for one in FOLDERS if not os.path.isdir(f"{root}/{one}")]
     for folder in made:
         os.makedirs(f"{root}/{folder}")
-    _write(root, "memory/shared/.council/format", "3\n", [])
-    for path, text in IGNORED.items():
-        _write(root, path, text, made)
     toml = words.fill(words.template(f"{FILES}/council.toml"), {"lang": lang, "agents": usable})
-    fresh = _write(root, "council.toml", toml, made)
-    for ident in names or usable:
-        add_folder(root, ident, made)
-    texts = skill()
+    texts = {**FIRST, settings.FILE: toml, **skill()}
     if lang == "fr":  # the checklist that prompts of CHALLENGE carry
         texts[CHECKLIST] = texts[CHECKLIST.replace(".md", ".fr.md")]
     for path, text in texts.items():
         _write(root, path, text, made)
+    for ident in names or usable:
+        add_folder(root, ident, made)
     everybody = souls.agents(root, settings.load(root))
     known, runnable = list(everybody), [k for k, one in everybody.items() if one.driver != "manual"]
     following = "council agent add ID --preset PROGRAM (a council needs two)"
@@ -82,7 +77,12 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
         verb, who = ("ask", runnable) if len(runnable) > 1 else ("convene", known)
         following = f'council {verb} "your question" --agents {",".join(who[:4])}'
     return {
-        **{"root": root, "made": made, "programs": programs, "agents": usable if fresh else []},
+        **{
+            "root": root,
+            "made": made,
+            "programs": programs,
+            "agents": usable if settings.FILE in made else [],
+        },
         **{"known": known, "runnable": runnable, "next": following},
     }
 
@@ -100,17 +100,14 @@ def add_folder(root: str, ident: str, made: list[str]) -> None:
     folder = f"memory/agents/{ident}"
     for part in PARTS:
         os.makedirs(f"{root}/{folder}/{part}", exist_ok=True)
-    values = {"name": ident.capitalize()}
-    values["emoji"] = emoji(ident, {one.emoji for one in souls.souls(root).values()})
-    _write(root, f"{folder}/SOUL.md", words.fill(words.template(f"{FILES}/SOUL.md"), values), made)
+    taken = {one.emoji for one in souls.souls(root).values()}
+    order = [*_FAMILY.get(ident, ""), *_EMOJI]
+    emoji = next((one for one in order if one not in taken), order[0])
+    soul = words.fill(
+        words.template(f"{FILES}/SOUL.md"), {"name": ident.capitalize(), "emoji": emoji}
+    )
+    _write(root, f"{folder}/SOUL.md", soul, made)
     _write(root, f"{folder}/policy.json", words.template(f"{FILES}/policy.json"), made)
-
-
-def emoji(ident: str, taken: Container[str] = ()) -> str:
-    """Return the emoji of an agent that names none: the same for one id, if it is free."""
-    first = int(digest(ident)[:2], 16) % len(_EMOJI)
-    order = _FAMILY.get(ident, "") + _EMOJI[first:] + _EMOJI[:first]
-    return next((one for one in order if one not in taken), order[0])
 
 
 def skill() -> dict[str, str]:
@@ -119,16 +116,12 @@ def skill() -> dict[str, str]:
     return {path: words.template(f"{FILES}/{path}") for path in sorted(found)}
 
 
-def _write(root: str, path: str, text: str, made: list[str]) -> bool:
-    """Write a new file; return False, and change nothing, where one is there."""
+def _write(root: str, path: str, text: str, made: list[str]) -> None:
+    """Write a new file and note it as `made`; one that is there stays."""
     os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
-    try:
-        with open(f"{root}/{path}", "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        return False
-    made.append(path)
-    return True
+    with suppress(FileExistsError), open(f"{root}/{path}", "x", encoding="utf-8") as file:
+        file.write(text)
+        made.append(path)
 
 
 # --- many machines ---
@@ -137,9 +130,7 @@ def _write(root: str, path: str, text: str, made: list[str]) -> bool:
 def engine_join(app: App, url: str, begins: str = "") -> dict[str, Any]:
     """Let this workspace take part in the council of a database, or begin one with all its own.
 
-    It is refused where there is none to join (`no-engine`), or one already (`wrong-engine`), and
-    where the database does not know documents that are here (`engine-parted`). What is returned of
-    the server has no secrets.
+    What is returned of the server has no secrets.
     """
     if "://" not in url and "=" not in url:
         raise Usage("usage", "no URL", "write it like postgresql://USER@HOST/DATABASE")
