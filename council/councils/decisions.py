@@ -12,32 +12,29 @@ from council.councils.evolution import as_answered, evolve, said_by, speaker
 from council.councils.model import DELIBERATE, DONE, SYNTHESIZE, VOTE, Entry, Event, Heard, State
 from council.councils.verdict import held_after, plain
 from council.kernel import times
-from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Usage
+from council.kernel.errors import Conflict, Invalid, NotFound, Refused
 from council.kernel.ids import checked_name, cut, digest
 from council.kernel.record import Any
 from council.kernel.times import datetime, timedelta
 
 _HINT = "council explain says what it waits for"
+_SAME = ("topic", "brief", "procedure", "lang", "config")  # they make opening it again a repeat
 
 
-def opened(state: State, *, at: datetime, **of: Any) -> list[Event]:
-    """Open a conversation, of which some fields are given, and its first round."""
-    new = State(**of)
-    config = new.config.copy(phases=m.phases(new.procedure, new.config.phases))
-    new.config, keys = config, ("topic", "brief", "procedure", "lang", "config")
+def opened(state: State, new: State, *, at: datetime) -> list[Event]:
+    """Open a conversation with the fields of `new`, and its first round."""
+    new = new.copy(config=new.config.copy(phases=m.phases(new.procedure, new.config.phases)))
     if state.created_at:
-        is_same = all(getattr(state, key) == getattr(new, key) for key in keys)
+        is_same = all(getattr(state, key) == getattr(new, key) for key in _SAME)
         if is_same and list(state.participants) == list(new.participants) and not state.entries:
             return []
         what = f"{new.name} is open already: {cut(state.topic, 60)}"
         raise Conflict("exists", what, "choose another --name, or answer there")
-    if not new.topic.strip():
-        raise Usage("no-topic", "a conversation needs a topic", "council convene TOPIC")
+    config = new.config
     for agent in (*new.participants, config.coordinator, config.synthesizer, config.sign_off):
         checked_name(agent or "a", "agent id")
-    whole, shown = new.to_json(), ["conversationId", "name", *keys, "participants"]
-    shown += [key for key in ("carrier", "private") if whole[key]]
-    made: Event = {"type": "opened", "at": times.text(at), **{key: whole[key] for key in shown}}
+    shown = new.row(("conversation_id", "name", *_SAME, "participants"))
+    made: Event = {"type": "opened", "at": times.text(at), **shown}
     evolve(new, made)
     return [made, rules.begun(new, config.phases[0], made["at"])]
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from council.councils.model import MODES, ORDERS, Config, Participant
+import os
+
+from council.councils.model import MODES, ORDERS, Config, Participant, State
 from council.councils.verdict import words
-from council.kernel import times
+from council.kernel import ids, times
 from council.kernel.errors import NotFound, Usage
 from council.kernel.record import TYPE_CHECKING, Any, Record
 
 if TYPE_CHECKING:
     from council.app import App
 
+DEFAULT = "active"
 _CEILINGS = ("max_runs", "max_tokens", "max_usd")
 
 
@@ -56,9 +59,22 @@ def opening(given: dict[str, Any]) -> Opening:
     return Opening(**{**stated, **own})
 
 
+def conversation(app: App, opening: Opening) -> State:
+    """Return the conversation to be opened."""
+    from council.runs import tracing  # late: only `convene` and `ask`
+
+    found, own = members(app, opening), ("topic", "brief", "procedure", "private")
+    return State(
+        name=ids.checked_name(opening.name or DEFAULT, "name"), participants=found,
+        config=_config(app, opening, found), lang=opening.lang or app.settings.language or "en",
+        conversation_id=opening.ident or ids.uuid4(os.urandom(16)),
+        carrier=tracing.carried(app.env), **{key: getattr(opening, key) for key in own},
+    )  # fmt: skip
+
+
 def members(app: App, opening: Opening) -> dict[str, Participant]:
     """Return the participants; who only synthesizes, coordinates or signs is none."""
-    from council.agents import souls  # late: only `convene` and `ask`
+    from council.agents import souls  # late: as above
 
     known, people = souls.agents(app.root, app.settings), opening.people
     agents = opening.agents or [one for one in known if one not in people]
@@ -81,7 +97,7 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
     return found
 
 
-def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
+def _config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     """Return the settings of a new conversation: what is stated, else what the settings say."""
     stated = {key: one for key, one in opening.config.items() if one not in ("", None, [])}
     for what, known in (("mode", MODES), ("order", ORDERS)):
@@ -112,14 +128,14 @@ def config(app: App, opening: Opening, found: dict[str, Participant]) -> Config:
     return made.copy(by_hand=[one for one, driver in drivers.items() if driver == "manual"])
 
 
-def warnings(app: App, opening: Opening, found: dict[str, Participant]) -> list[str]:
+def warnings(app: App, new: State) -> list[str]:
     """Return what a person should know: who is alone or a stranger, or that all use one model."""
+    found, config = new.participants, new.config
     models = {one.model for one in found.values() if not one.person}
     is_one = len(models) == 1 and models != {""} and len(found) > 1
     shared = f"all agents use one model ({''.join(models)}): they may share its errors"
     alone = f"only {min(found)} takes part, and nobody can object: name others with --agents"
-    writers = (str(opening.config.get(key) or "") for key in ("coordinator", "synthesizer"))
-    known = {"", *found, *app.settings.agents}
+    known, writers = {"", *found, *app.settings.agents}, (config.coordinator, config.synthesizer)
     strangers = [one for one in dict.fromkeys(writers) if one not in known and not app.soul(one)]
     absent = [f"{one} is no agent here: it has to write the synthesis by hand" for one in strangers]
     return [shared] * is_one + [alone] * (len(found) == 1) + absent

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import time
 
-from council.councils import decisions, hearing, kind, model, rules, sight
+from council.councils import decisions, hearing, kind, model, opening, rules, sight
 from council.councils.hearing import Stated as Stated
 from council.councils.model import Event, Heard, State, fields
+from council.councils.opening import DEFAULT as DEFAULT
 from council.councils.opening import Opening as Opening
 from council.councils.views import place, transition, understood
 from council.kernel import files, ids
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from council.kernel.document import Change, Document
     from council.runs.work import Work
 
-DEFAULT = "active"
 POLL = 0.1  # seconds between two looks of `wait`
 FILING = 5.0  # seconds that `wait` gives to whoever writes the minutes
 
@@ -112,28 +112,19 @@ def _origin(app: App, state: State, agent: str) -> str:
 
 def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any]:
     """Open a conversation and wake its first speakers."""
-    from council.councils import opening  # late: most verbs open nothing
-    from council.runs import tracing  # late: as above
-
-    name = ids.checked_name(asked.name or DEFAULT, "name")
-    members = opening.members(app, asked)
-    of = {key: getattr(asked, key) for key in ("topic", "brief", "procedure", "private")}
-    of |= {"name": name, "participants": members, "config": opening.config(app, asked, members)}
-    of |= {"lang": asked.lang or app.settings.language or "en", "carrier": tracing.carried(app.env)}
-    of["conversation_id"] = asked.ident or ids.uuid4(os.urandom(16))
+    new = opening.conversation(app, asked)
 
     def decide(state: State) -> list[Event]:
-        return decisions.opened(state, at=app.now, **of)
+        return decisions.opened(state, new, at=app.now)
 
-    warnings = opening.warnings(app, asked, members)
-    made: dict[str, Any] = {"path": app.page_of(name), "warnings": warnings}
-    made |= {"participants": list(members), "dryRun": dry_run}
+    made: dict[str, Any] = {"path": app.page_of(new.name), "warnings": opening.warnings(app, new)}
+    made |= {"participants": list(new.participants), "dryRun": dry_run}
     if dry_run:
         state = kind.new()
         for event in decide(state):
             kind.evolve(state, event)
         return {**place(state), **made, "woken": [], "waiting": {}, "runs": 0}
-    made |= _change(app, name, decide, person(app), create=True)[1]
+    made |= _change(app, new.name, decide, person(app), create=True)[1]
     return {**made, "runs": len(made["woken"])}
 
 

@@ -31,11 +31,9 @@ class Play:
             one: Participant(name=one.upper(), person=one in people, advocate=one == advocate)
             for one in agents.split(",")
         }
-        self.do(
-            decisions.opened, conversation_id="c-1", name="k", topic="Tiles or tin?",
-            procedure=procedure, lang=lang,
-            config=Config(**{"backoff": [10, 60], **blind, **order, **more}), participants=who,
-        )  # fmt: skip
+        config = Config(**{"backoff": [10, 60], **blind, **order, **more})
+        new = State(conversation_id="c-1", name="k", topic="Tiles or tin?", participants=who)
+        self.do(decisions.opened, new.copy(procedure=procedure, lang=lang, config=config))
 
     @property
     def now(self) -> datetime:

@@ -35,14 +35,13 @@ class Council:
         self.pages: list[str] = []
         people = {a: Participant(name=n, emoji=e) for a, (n, e) in made.FAMILY.items()}
         procedure = config.pop("procedure", "council")
-        self.take(
-            decisions.opened(
-                self.state, conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11", name="active",
-                topic="Should we build a weather bot?", brief="The family asks every morning.",
-                procedure=procedure, lang=lang, config=Config(blind=blind, timeout=32400, **config),
-                participants=people, at=self.at,
-            )
+        new = State(
+            conversation_id="3f2b8f2e-5d1c-4c58-9f0e-0d6a3c1f2b11", name="active",
+            topic="Should we build a weather bot?", brief="The family asks every morning.",
+            procedure=procedure, lang=lang, config=Config(blind=blind, timeout=32400, **config),
+            participants=people,
         )  # fmt: skip
+        self.take(decisions.opened(self.state, new, at=self.at))
 
     def take(self, events: list[dict[str, Any]]) -> None:
         state = self.state.copy()

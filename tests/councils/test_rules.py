@@ -7,9 +7,9 @@ import pytest
 
 from council.councils import decisions, evolution, hearing, model, rules, sight
 from council.councils.hearing import Stated
-from council.councils.model import Fault, Heard
+from council.councils.model import Fault, Heard, State
 from council.kernel import times
-from council.kernel.errors import Conflict, NotFound, Refusal, Refused, Usage
+from council.kernel.errors import Conflict, NotFound, Refusal, Refused
 from council.runs import work as runs
 from tests.councils.play import FAULTY, Play
 from tests.vectors.rows import of
@@ -426,13 +426,11 @@ def test_joining_and_leaving() -> None:
 
 def test_a_repeated_convene() -> None:
     play = Play()
-    more: dict[str, Any] = {"conversation_id": "c-2", "name": "k", "config": play.state.config}
-    more |= {"participants": play.state.participants, "at": play.now}
-    assert decisions.opened(play.state, topic="Tiles or tin?", **more) == []
+    new = State(conversation_id="c-2", topic="Tiles or tin?", config=play.state.config)
+    new.participants = play.state.participants
+    assert decisions.opened(play.state, new, at=play.now) == []
     with pytest.raises(Conflict, match="open already"):
-        decisions.opened(play.state, topic="Another?", **more)
-    with pytest.raises(Usage):
-        decisions.opened(rules.new(), topic=" ", **more)
+        decisions.opened(play.state, new.copy(topic="Another?"), at=play.now)
 
 
 # --- what is seen ---

@@ -9,7 +9,7 @@ import pytest
 
 from council.app import App
 from council.councils import decisions, page
-from council.councils.model import Config, Participant
+from council.councils.model import Config, Participant, State
 from council.runs import heartbeat
 from council.runs.heartbeat import Hint
 
@@ -23,11 +23,11 @@ def opened(app):
             "config": Config(timeout=600 * (1 + NAMES.index(name))),
             "participants": {one: Participant(name=one, person=True) for one in ("ann", "ben")},
         }
-        more = {"conversation_id": f"id-{name}", "name": name, "topic": "Tea?", "at": AT}
+        more = {"conversation_id": f"id-{name}", "name": name, "topic": "Tea?"}
+        new = State(**given, **more)
         app.conversation(name).change(
-            lambda state, more=more, given=given: decisions.opened(state, **given, **more), by="x",
-            at=AT, create=True,
-        )  # fmt: skip
+            lambda state, new=new: decisions.opened(state, new, at=AT), by="x", at=AT, create=True
+        )
 
 
 def damaged(path, rng, older):

@@ -3,7 +3,7 @@
 import pytest
 
 from council.councils import decisions, kind
-from council.councils.model import Config, Participant
+from council.councils.model import Config, Participant, State
 from tests.kernel.random_editor import AT, Driver, play
 
 
@@ -23,8 +23,9 @@ class Conversations(Driver):
             "config": Config(blind=blind, timeout=10**6, order=order),
             "participants": {one: Participant(name=one.title(), emoji="🦉") for one in names},
         }
-        more = {"name": "d", "topic": "A topic", "brief": "The brief", "at": AT}
-        return lambda state: decisions.opened(state, **given, **more)
+        more = {"name": "d", "topic": "A topic", "brief": "The brief"}
+        new = State(**given, **more)
+        return lambda state: decisions.opened(state, new, at=AT)
 
     def command(self, rng, word, state):
         agent, mark = rng.choice(list(state.participants)), state.round().mark

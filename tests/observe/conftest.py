@@ -6,7 +6,7 @@ import pytest
 
 from council.app import App
 from council.councils import decisions
-from council.councils.model import Config, Participant
+from council.councils.model import Config, Participant, State
 from council.setup import init
 
 START = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
@@ -36,10 +36,10 @@ class Workspace:
         who = {one: Participant(name=one.title(), person=one == "eve") for one in ("ada", "bob")}
         who["eve"] = Participant(name="Eve", person=True)
         phases = ["COLLECT", "CHALLENGE", "SYNTHESIZE"]
-        given = {"name": name, "topic": f"Kettle {name}?", "participants": who, "at": self.app.now}
+        given = {"name": name, "topic": f"Kettle {name}?", "participants": who}
         given |= {"conversation_id": f"00000000-0000-4000-8000-{len(name):012}"}
         given |= {"config": Config(**{"phases": phases, **config})}
-        self.change(name, lambda state: decisions.opened(state, **given))
+        self.change(name, lambda state: decisions.opened(state, State(**given), at=self.app.now))
 
     def change(self, name: str, decide: object) -> object:
         """Append what a decision says."""

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from council.councils import decisions, kind, prompts, views
-from council.councils.model import Config, Participant
+from council.councils.model import Participant
 from council.kernel.errors import Refusal
 from council.runs import work
 from council.runs.drivers import Output
@@ -201,13 +201,9 @@ def test_what_a_command_says_of_an_answer():
 
 
 def test_what_one_member_alone_knows_is_told_to_it_alone():
-    opened = decisions.opened(
-        kind.new(), at=NOW, conversation_id="c", name="t", topic="Elm?", procedure="council",
-        participants={"ada": Participant(), "bea": Participant()}, config=Config(),
-        private={"ada": "Elm is ill."},
-    )  # fmt: skip
-    state = kind.new()
-    for event in opened:
+    state, two = kind.new(), {"ada": Participant(), "bea": Participant()}
+    new = state.copy(topic="Elm?", participants=two, private={"ada": "Elm is ill."})
+    for event in decisions.opened(state, new, at=NOW):
         kind.evolve(state, event)
     assert "Elm is ill." in prompts.prompt(state, "ada", "contribution")
     shown = [prompts.prompt(state, "bea", "contribution"), kind.render(state)]
