@@ -42,23 +42,23 @@ def opened(state: State, new: State, *, at: datetime) -> list[Event]:
 def respond(
     state: State, agent: str, text: str, heard: Heard | None = None, *, at: datetime,
     kind: str = "", status: str = "", origin: str = "claimed", task: str = "", amend: bool = False,
-    key: str = "", round_mark: str = "", question: str = "", cut_off: str = "",
+    key: str = "", question: str = "", cut_off: str = "",
 ) -> list[Event]:  # fmt: skip
     """Take an answer of `agent`; one to a round that is over is kept as late.
 
     `heard` is what was understood, together with `provisional`; where it has faults the answer is
     kept and its author is asked the `question`, once. `kind` is what it is meant as, `status` what
-    an option says, `cut_off` the program's word for a cut answer. `round_mark`, or `task` (the id
-    of a run), name the round that it is for.
+    an option says, `cut_off` the program's word for a cut answer. `task` names the round that it
+    is for: `CONVERSATION.ROUND`, or the id of a run.
     """
     if not state.rounds or state.minutes or state.status == m.CANCELLED:
         raise Refused("over", f"{state.name} is over", "council list minutes")
     member(state, agent)
-    now, target = state.round(), _target(state, agent, task, round_mark)
-    is_open, is_named = not (target.ended_at or state.ended_at), bool(task or round_mark)
+    now, target = state.round(), _target(state, agent, task)
+    is_open = not (target.ended_at or state.ended_at)
     own = next((e for e in said_by(state, now.tour) if e.agent == agent), None)
     again, tours = bool(own and agent in now.asked), [target.tour]
-    if not (is_named or key or said_by(state, now.tour)):
+    if not (task or key or said_by(state, now.tour)):
         tours.append(now.tour - 1)  # sent again after it closed that round
     mine = [one for one in state.entries if one.agent == agent and one.kind != "guidance"]
     mine = [one for one in mine if kind in ("", one.kind)]
@@ -68,7 +68,7 @@ def respond(
     body: Event = {"agent": agent, "tour": target.tour, "at": times.text(at), "text": text}
     body |= {"kind": m.kind_of(target.phase), "phase": target.phase, "origin": origin}
     body |= {"parts": _prints(own, text, key), **({"cut": cut_off} if cut_off else {})}
-    if not is_open and (is_named or agent in target.absent):
+    if not is_open and (task or agent in target.absent):
         return [{"type": "late", **body}]
     heard = heard or Heard()
     said = as_answered(state, (status or heard.status or m.RESPONDED).upper())
@@ -133,17 +133,17 @@ def _is_recorded(mine: list[Entry], text: str, key: str, tours: list[int]) -> bo
     return bool(keyed) or any(one.tour in tours for one in same)
 
 
-def _target(state: State, agent: str, task: str, mark: str) -> m.Round:
+def _target(state: State, agent: str, task: str) -> m.Round:
     """Return the round that an answer is for: one that is named, or the last that it can be."""
-    if not (mark or task):
+    if not task:
         now, before = state.round(), state.rounds[-2:][0]
         writes = now.phase != SYNTHESIZE or agent in (speaker(state), *now.absent)
         return now if writes or agent not in before.absent else before
     tour = task.removeprefix(f"{state.conversation_id}.").partition(".")[0]
     for one in state.rounds:
-        if mark == one.mark or (not mark and tour == str(one.tour)):
+        if tour == str(one.tour):
             return one
-    what = f"no round of {state.name}: {cut(mark or task, 60)}"
+    what = f"no round of {state.name}: {cut(task, 60)}"
     raise Refused("unknown-round", what, "council context shows the round that is open")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from council.councils import model as m
 from council.councils.model import AGREED, DONE, SYNTHESIZE, WAITING, Entry, Event, State
 from council.councils.verdict import letter_of, plain, words
-from council.kernel import ids, times
+from council.kernel import times
 from council.kernel.record import Any
 from council.kernel.times import timedelta
 from council.runs import work
@@ -80,8 +80,7 @@ def _opened(state: State, event: Event) -> None:
 def _begun(state: State, event: Event) -> None:
     state.status, state.closed_reason, state.stop, state.signed = m.ACTIVE, "", "", ""
     _set(state, event)
-    mark = ids.digest(f"{state.conversation_id}:{state.tour}")[:8]
-    state.rounds.append(_made(m.Round, event, startedAt=event["at"], mark=mark))
+    state.rounds.append(_made(m.Round, event, startedAt=event["at"]))
     for agent in staying(state):
         state.participants[agent].status, state.participants[agent].origin = WAITING, ""
     _give_floor(state, event["at"])

@@ -36,8 +36,7 @@ class Stated(Record):
     stances: list[str] = []  # each PEER=WORD or PEER=WORD:WHY
     status: str = ""
     only: str = ""  # the one kind that is accepted, `vote` or `synthesis`
-    task: str = ""  # the id of the run that it answers; "" is COUNCIL_TASK_ID
-    mark: str = ""  # the round that it answers; "" is COUNCIL_ROUND
+    task: str = ""  # the run or round that it answers; "" is COUNCIL_TASK_ID
     key: str = ""  # it counts once
     amend: bool = False  # it replaces the answer of this round
     check: bool = False  # only what would be understood is wanted

@@ -157,7 +157,6 @@ class Round(Record):
     reason: str = ""  # all-answered timeout agreed consensus max-rounds stopped repetition too-few
     absent: dict[str, Absence] = {}
     asked: dict[str, str] = {}  # member to the question that it was asked again
-    mark: str = ""  # 8 digits: a retried answer says which round it was for
     agreed: list[str] = []  # of a council: who was AGREED when it closed
     verdict: str = ""  # strong, soft or none, once it closed
 

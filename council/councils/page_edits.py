@@ -214,8 +214,8 @@ class _Edits:
         status = "" if status == RESPONDED else status  # then the text may say another
         said = hearing.heard(self.now, who, text, hearing.Stated(status=status))
         how: dict[str, Any] = {"origin": "edited", "question": said.question, "amend": amend}
-        marks = {one.tour: one.mark for one in self.base.rounds}
-        how |= {"at": self.at, "status": status, "round_mark": marks[tour or self.base.tour]}
+        task = f"{self.now.conversation_id}.{tour or self.base.tour}"
+        how |= {"at": self.at, "status": status, "task": task}
         try:
             events = decisions.respond(self.now, who, said.text, said.heard, **how)
         except Refusal as refusal:

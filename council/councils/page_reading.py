@@ -294,8 +294,7 @@ def _state(text: str, page: Page) -> State:
     if not state.rounds or state.rounds[-1].tour != state.tour:
         begun = model.Round(tour=state.tour, phase=state.phase, started_at=state.updated_at)
         begun.blind = state.config.blind and state.phase == model.COLLECT
-        begun.order, name = list(state.participants), f"{state.conversation_id}:{state.tour}"
-        begun.mark = ids.digest(name)[:8]
+        begun.order = list(state.participants)
         state.rounds.append(begun)
     return state
 

@@ -51,8 +51,7 @@ class _Conversations(KindRow):
         return prompts.schema(state, one.agent, one.task)
 
     def variables(self, state: State, one: Work) -> dict[str, str]:
-        own = {"COUNCIL_PHASE": state.phase, "COUNCIL_ROUND": state.round().mark}
-        return super().variables(state, one) | own
+        return super().variables(state, one) | {"COUNCIL_PHASE": state.phase}
 
     def carrier(self, state: State, one: Work) -> dict[str, str]:
         return state.carrier

@@ -135,18 +135,18 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
     def decide(state: State) -> list[Event]:
         nonlocal said, before
         before, now = state, state.rounds[-1] if state.rounds else None
-        origin, mark = _origin(app, state, agent), stated.mark or app.env.get("COUNCIL_ROUND", "")
+        origin, task = _origin(app, state, agent), stated.task or app.env.get("COUNCIL_TASK_ID", "")
         known = [e.heard for e in state.entries if e.agent == agent and e.text == text]
         if known and not (stated.amend or (now and agent in now.asked)):  # it was read before
             said = hearing.Understood(text=text, heard=known[-1])
         elif agent in state.participants or (now and agent in now.order):
             said = hearing.heard(state, agent, text, stated)
-        if now and not mark and stated.only == model.kind_of(state.phase):
-            mark = now.mark  # no other round can be meant
+        if not task and stated.only == model.kind_of(state.phase):
+            task = f"{state.conversation_id}.{state.tour}"  # no other round can be meant
         return decisions.respond(
             state, agent, said.text, said.heard, at=app.now, kind=stated.only, origin=origin,
-            task=stated.task or app.env.get("COUNCIL_TASK_ID", ""), status=stated.status,
-            amend=stated.amend, key=stated.key, round_mark=mark, question=said.question,
+            task=task, status=stated.status, amend=stated.amend, key=stated.key,
+            question=said.question,
         )  # fmt: skip
 
     if stated.check:
@@ -202,7 +202,8 @@ def context(app: App, name: str, agent: str, form: str = "") -> dict[str, Any]:
     task = ("question" if agent in now.asked else model.kind_of(state.phase)) if may else ""
     return {
         **{**place(state), "agent": agent, "task": task, "status": one.status if one else ""},
-        **{"mayAnswer": may, "blind": now.blind, "round": now.mark},
+        **{"mayAnswer": may, "blind": now.blind},
+        "round": f"{state.conversation_id}.{state.tour}",
         **{**fields(state, "topic brief"), "deadline": state.timeout_at},
         "contributions": [fields(entry, "id agent phase tour text") for entry in others],
         "prompt": prompts.prompt_of(app, state, agent, form or task, None) + app.news(agent),

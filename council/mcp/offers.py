@@ -101,7 +101,7 @@ def _respond(app: App, given: Given) -> Any:
     line, name, text = "{agent}={stance}:{comment}", given["conversation"], given["text"]
     stances = [line.format_map({"comment": "", **one}) for one in given["stances"]]
     own = {key: one for key, one in given.items() if key in service.Stated._kinds and one}
-    stated = service.Stated(**{**own, "stances": stances, "mark": given["round"]})
+    stated = service.Stated(**{**own, "stances": stances, "task": given["round"]})
     return service.respond(app, app.find(name), service.who(app, ""), text, stated)
 
 

@@ -108,7 +108,7 @@ def convene(
 @operation(councils, f"{COUNCIL}/answers", 201, COUNCIL)
 def answer(
     app: Asked, name: str, *, as_: Word, text: Text = "", position: Text = "", new: Text = "",
-    choice: Line = "", stances: Stances = NONE, kind: Kind = "", round: Line = "",
+    choice: Line = "", stances: Stances = NONE, kind: Kind = "",
     confidence: Confidence = None, status: Line = "", task: Line = "", key: Line = "",
     amend: bool = False, check: bool = False,
 ) -> Any:  # fmt: skip
@@ -120,7 +120,7 @@ def answer(
         stances = [f"{peer}={word}" for peer, word in stances.items()]
     stated = service.Stated(
         position=position or new * (choice in ("", "new")), choice=choice, stances=stances,
-        confidence=confidence, status=status, only=kind, task=task, mark=round, key=key,
+        confidence=confidence, status=status, only=kind, task=task, key=key,
         amend=amend, check=check,
     )  # fmt: skip
     if not (text.strip() or stated.is_answer()):

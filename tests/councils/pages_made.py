@@ -70,7 +70,7 @@ def challenge(lang: str = "en") -> State:
                 1, blind=True, ended_at="2026-11-28T10:00:00Z", reason="timeout",
                 absent={"nova": Absence(code="timeout")},
             ),
-            begun(2, mark="0bbd2a0c"),
+            begun(2),
         ],
         entries=[
             said("henry", 1, "# Position\nYes: a small local script."),

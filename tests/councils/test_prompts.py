@@ -172,8 +172,7 @@ def test_how_to_answer() -> None:
     assert "final output" in printed and "council respond" not in printed
     assert "`c-1.2.a.1`" in printed
     typed = prompts.prompt(state, "a", "contribution")
-    mark = state.round().mark
-    assert f"council respond --name k --as a --round {mark} - <<'END'" in typed
+    assert "council respond --name k --as a --task c-1.2 - <<'END'" in typed
     assert "final output" not in typed and "council-k-conversation.md" in typed
     vote = debated(max_rounds=1).state
     assert "council vote --name k --as b" in prompts.prompt(vote, "b", "vote")

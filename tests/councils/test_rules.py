@@ -256,11 +256,10 @@ def test_an_answer_that_was_amended_may_be_sent_again_and_chosen_again() -> None
     assert play.says("a", "Buy.", key="1") == play.says("a", "Buy.") == "already-recorded"
     play.do(decisions.respond, "a", "Buy.", amend=True)
     play.do(decisions.respond, "a", "Wait.", amend=True)
-    first = play.state.round().mark
     play.says("b"), play.says("c")
-    for sent in ({"key": "1"}, {"round_mark": first}, {"task": "c-1.1.a.1"}, {}):
+    for sent in ({"key": "1"}, {"task": "c-1.1"}, {"task": "c-1.1.a.1"}, {}):
         assert play.says("a", "Buy.", **sent) == "already-recorded"
-    assert play.says("a", "Sell.", amend=True, round_mark=first) == "already-recorded"
+    assert play.says("a", "Sell.", amend=True, task="c-1.1") == "already-recorded"
     assert [entry.text for entry in play.state.entries if entry.agent == "a"] == ["Wait."]
 
 
@@ -269,11 +268,9 @@ def test_a_retried_answer_that_closed_the_round() -> None:
     for agent in "abc":
         play.says(agent, "No objection.")
     assert play.place == ("CHALLENGE", 2)
-    first = play.state.rounds[0].mark
     assert play.says("c", "No objection.") == "already-recorded"
-    assert play.says("c", "No objection.", round_mark=first) == "already-recorded"
     assert play.says("c", "No objection.", task="c-1.1.c.1") == "already-recorded"
-    assert play.says("a", "No objection.", round_mark=play.state.round().mark) == "recorded"
+    assert play.says("a", "No objection.", task="c-1.2") == "recorded"
     assert play.says("c", "No objection.") == "recorded"  # somebody else has answered
 
 
@@ -300,7 +297,6 @@ def test_late_for_the_last_round() -> None:
 @pytest.mark.parametrize(
     ("act", "code"),
     [(lambda p: p.says("x", "I?"), "not-a-participant"),
-     (lambda p: p.says("a", round_mark="00000000"), "unknown-round"),
      (lambda p: p.says("a", task="other.1.a.1"), "unknown-round"),
      (lambda p: p.says("a", kind="vote"), "not-asked"),
      (lambda p: p.says("a", status="happy"), "bad-status"),

@@ -28,10 +28,11 @@ class Conversations(Driver):
         return lambda state: decisions.opened(state, new, at=AT)
 
     def command(self, rng, word, state):
-        agent, mark = rng.choice(list(state.participants)), state.round().mark
+        agent = rng.choice(list(state.participants))
+        task = f"{state.conversation_id}.{state.tour}"
         end = rng.choice(("", "\n\n- cost\n", " <!--council:end-->\n# x", "\n\n```\ncode"))
         text = f"I say {word}{end}"
-        return lambda now: decisions.respond(now, agent, text, at=AT, round_mark=mark)
+        return lambda now: decisions.respond(now, agent, text, at=AT, task=task)
 
     def answers(self, state):
         return [entry.text for entry in state.entries]

@@ -43,7 +43,7 @@ class Play:
         if asked.returncode or not (now := json.loads(asked.stdout))["mayAnswer"]:
             return
         text = f"{person} says in round {now['tour']} what it thinks."
-        words = ("respond", "--as", person, "--round", now["round"], text)
+        words = ("respond", "--as", person, "--task", now["round"], text)
         if self.broken and self.broken[-1] == "command":
             process = machine.start(*words)
             with suppress(subprocess.TimeoutExpired):

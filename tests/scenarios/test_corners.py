@@ -105,8 +105,8 @@ def test_answers_and_their_exit_codes(workspace: Make) -> None:
     assert w.run("respond", "--as", "ben").returncode == 2
     assert w.run("respond", "--as", "ben", "--name", "nowhere", "Tea.").returncode == 5
     w.json("respond", "--as", "ben", "Tea.")
-    first = w.json("show")["rounds"][0]["mark"]
-    late = w.run("respond", "--as", "ben", "--round", first, "Late tea.")
+    first = f"{w.json('show')['conversationId']}.1"
+    late = w.run("respond", "--as", "ben", "--task", first, "Late tea.")
     assert late.returncode == 4
     assert [one["text"] for one in w.json("show")["late"]] == ["Late tea."]
 
