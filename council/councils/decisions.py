@@ -92,7 +92,6 @@ def respond(
         if not other.startswith(one):
             more = not one.startswith(other)
             body["text"] = f"{own.text.rstrip()}\n\n{text}" if more else own.text
-            body["completes"] = [fault.part for fault in own.heard.faults] * more
     options = list(state.options)
     if now.phase == DELIBERATE and not now.parallel:
         held_after(heard, "", options, False, agent)

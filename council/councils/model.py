@@ -118,7 +118,6 @@ class Entry(Record, settled=True):
     target: str = ""  # of guidance: the agent it is meant for, "" for everybody
     late: bool = False  # its round was over: it counts nowhere and reaches the minutes
     cut: str = ""  # the program's word where it called the answer cut or too long
-    completes: list[str] = []  # the parts (`Fault.part`) that its end says, as it was asked again
     parts: list[str] = []  # digests of the texts that it joins or replaced, and of their keys
     heard: Heard = Heard()
 

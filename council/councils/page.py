@@ -181,10 +181,6 @@ class _Page:
         if self.note:
             made = ["; ".join(filter(None, (self.note(entry), self.understood(entry))))]
         made += quoted("entry", entry.id, shown(entry.text, 4))
-        if entry.completes:
-            parts = [one.partition(":") for one in entry.completes]
-            named = [self.t[f"part.{part}"].format(self.name(peer)) for part, _, peer in parts]
-            made.append(cut(self.t["completes"].format(", ".join(named)), WIDTH))
         for quote in [one for one in entry.heard.quotations if not one.found]:
             text = cut(one_line(quote.text), WIDTH - 24 - len(self.t["quotation"]))
             by = f" ({self.name(quote.of)})" if quote.of else ""
@@ -239,5 +235,5 @@ def block(state: State) -> dict[str, Any]:
         "participants": {agent: one.row(people) for agent, one in state.participants.items()},
         "convergence": sight.convergence(state),
         "rounds": [one.row(rounds, ("asked",)) for one in state.rounds],
-        "entries": [one.row(said, ("text", "parts", "heard", "completes")) for one in visible],
+        "entries": [one.row(said, ("text", "parts", "heard")) for one in visible],
     }

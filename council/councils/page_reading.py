@@ -73,7 +73,7 @@ class Page:
         self._ours, starts = printed()
         self._ours |= base.outside if base else set()
         if ours:  # what these say need not be in the state
-            values = [t[key][:-3] for t in _BOTH for key in ("quotation", "again", "completes")]
+            values = [t[key][:-3] for t in _BOTH for key in ("quotation", "again")]
             starts = [start for start in starts if start in values]
         pieces = _owned(reading.parse(text, *(headings := _headings(state))), headings[1])
         for piece, after in zip(pieces, [*pieces[1:], None], strict=False):

@@ -344,20 +344,6 @@ def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
     assert council.state.participants["nova"].status == "AGREED"
 
 
-@pytest.mark.parametrize(
-    ("lang", "line"),
-    [("en", "Added at the end, when asked again: position, confidence"),
-     ("fr", "Ajouté à la fin, après relance : position, confiance")],
-)  # fmt: skip
-def test_the_page_says_what_the_end_of_an_answer_completes(lang: str, line: str) -> None:
-    council = Council(procedure="deliberation", lang=lang, order="parallel")
-    for text in ("## Reasoning\nIt is cheap.", "## Position\nTin.\n\n## Confidence\n4"):
-        said, how = hearing.heard(council.state, "nova", text), {"at": council.at}
-        council.take(decisions.respond(council.state, "nova", said.text, said.heard, **how))
-    assert f"\n{line}\n" in council.page and council.page.count(line) == 1
-    assert council.save(council.page.replace(line, "")).events == []
-
-
 def test_the_page_names_all_parts_that_are_asked_for() -> None:
     council = Council(procedure="deliberation")
     for asked in ("Position", "Position, Confidence"):
