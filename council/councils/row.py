@@ -89,8 +89,7 @@ class _Conversations(KindRow):
         return [*events, answered]
 
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
-        event = {"agent": one.agent, "tour": one.tour, "at": times.text(at)}
-        return [{"type": "passed", **event, "code": code, "words": words}]
+        return [rules.passed(one.agent, one.tour, times.text(at), code, words)]
 
     def is_over(self, state: State) -> bool:
         return state.ended_at is not None

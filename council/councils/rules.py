@@ -66,28 +66,21 @@ def _tries(state: State) -> list[tuple[Work, Try]]:
     return made
 
 
-def _ceiling(state: State) -> str:
-    """Return which ceiling of the conversation was reached, "" for none; 0 is no ceiling."""
+def _ceiling(state: State, agent: str) -> str:
+    """Return which ceiling forbids a run of an agent, "" for none; 0 is no ceiling."""
     runs, config = state.runs, state.config
     used = {"max_runs": runs.count, "max_tokens": runs.tokens, "max_usd": runs.usd}
-    most = {name: getattr(config, name) for name in used}
-    found = (name for name in used if 0 < most[name] <= used[name])
-    return next((f"{name} = {most[name]:,.10g} is reached" for name in found), "")
+    for name, many in used.items() if agent in runs.by_agent or agent not in config.by_hand else ():
+        if 0 < (most := getattr(config, name)) <= many:
+            return f"{name} = {most:,.10g} is reached"
+    return ""
 
 
 def work(state: State, now: datetime) -> list[Work]:
-    """Return the runs that ought to be under way."""
-    at, most = times.text(now), state.config.max_runs
-    left = 0 if _ceiling(state) else most - state.runs.count if most else None
+    """Return the runs that ought to be under way; before each is claimed this is asked again."""
+    at = times.text(now)
     found = [one for one, after in _tries(state) if one.attempt and (after.at or "") <= at]
-    runs = [one for one in found if _is_limited(state, one.agent)][:left]
-    return [one for one in found if one in runs or not _is_limited(state, one.agent)]
-
-
-def _is_limited(state: State, agent: str) -> bool:
-    """Return whether ceilings hold for an agent: not where it answers by hand."""
-    was_run = any(run.agent == agent for run in state.runs.by_id.values())
-    return was_run or agent not in state.config.by_hand
+    return [one for one in found if not _ceiling(state, one.agent)]
 
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:
@@ -117,22 +110,24 @@ def due(state: State, now: datetime) -> list[Event]:
 
 def _passed(state: State, at: str) -> list[Event]:
     """Return that agents are passed: no further run is made, or their turn is over."""
-    now, limit, found = state.round(), _ceiling(state), []
+    now, found = state.round(), list[Event]()
     tries = {one.agent: after for one, after in _tries(state)}
     for agent in asked(state):
         after = tries.get(agent)
         gave_up = after.gave_up if after else None
         if not now.parallel and _is_late(state, at):
-            code, words = "timeout", ""
+            found.append(passed(agent, now.tour, at, "timeout"))
         elif gave_up and (gave_up.outcome == "failed" or agent in now.asked):
-            code, words = gave_up.code, gave_up.words
-        elif after and after.attempt and limit and _is_limited(state, agent):
-            code, words = "ceiling", limit
-        else:
-            continue
-        made = {"agent": agent, "tour": now.tour, "at": at, "code": code, "words": words}
-        found.append({"type": "passed", **made})
+            found.append(passed(agent, now.tour, at, gave_up.code, gave_up.words))
+        elif after and after.attempt and (limit := _ceiling(state, agent)):
+            found.append(passed(agent, now.tour, at, "ceiling", limit))
     return found
+
+
+def passed(agent: str, tour: int, at: str, code: str, words: str = "") -> Event:
+    """Return that an agent is no longer waited for in a round."""
+    made = {"type": "passed", "agent": agent, "tour": tour, "at": at}
+    return {**made, "code": code, "words": words}
 
 
 def _is_late(state: State, at: str) -> bool:

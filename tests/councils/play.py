@@ -94,11 +94,12 @@ class Play:
 
     def claim(self) -> list[runs.Work]:
         """Start what is due but by hand; return it."""
-        hands, due = self.state.config.by_hand, rules.work(self.state, self.now)
-        due = [one for one in due if one.agent not in hands]
-        for one in due:
-            self.take([runs.claimed(one, "c-1", self.now, timedelta(minutes=2))])
-        return due
+        hands, made = self.state.config.by_hand, list[runs.Work]()
+        for one in rules.work(self.state, self.now):
+            if one.agent not in hands and one in rules.work(self.state, self.now):
+                self.take([runs.claimed(one, "c-1", self.now, timedelta(minutes=2))])
+                made.append(one)
+        return made
 
     def fails(self, one: runs.Work, code: str = "crashed") -> list[Event]:
         at = times.text(self.now)
