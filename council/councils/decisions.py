@@ -9,7 +9,8 @@ from __future__ import annotations
 from council.councils import model as m
 from council.councils import rules, sight
 from council.councils.evolution import as_answered, evolve, said_by, speaker
-from council.councils.model import DELIBERATE, DONE, SYNTHESIZE, VOTE, Entry, Event, Heard, State
+from council.councils.hearing import Stated, Understood
+from council.councils.model import DELIBERATE, DONE, SYNTHESIZE, VOTE, Entry, Event, State
 from council.councils.verdict import held_after, plain
 from council.kernel import times
 from council.kernel.errors import Conflict, Invalid, NotFound, Refused
@@ -40,20 +41,18 @@ def opened(state: State, new: State, *, at: datetime) -> list[Event]:
 
 
 def respond(
-    state: State, agent: str, text: str, heard: Heard | None = None, *, at: datetime,
-    kind: str = "", status: str = "", origin: str = "claimed", task: str = "", amend: bool = False,
-    key: str = "", question: str = "", cut_off: str = "",
+    state: State, agent: str, said: Understood, stated: Stated, *, at: datetime,
+    origin: str = "claimed", cut_off: str = "",
 ) -> list[Event]:  # fmt: skip
     """Take an answer of `agent`; one to a round that is over is kept as late.
 
-    `heard` is what was understood, together with `provisional`; where it has faults the answer is
-    kept and its author is asked the `question`, once. `kind` is what it is meant as, `status` what
-    an option says, `cut_off` the program's word for a cut answer. `task` names the round that it
-    is for: `CONVERSATION.ROUND`, or the id of a run.
+    Where what was heard has faults the answer is kept and its author is asked the question, once.
+    `cut_off` is the program's word for a cut answer.
     """
-    if not state.rounds or state.minutes or state.status == m.CANCELLED:
+    if state.minutes or state.status == m.CANCELLED:
         raise Refused("over", f"{state.name} is over", "council list minutes")
     member(state, agent)
+    text, heard, task, key, kind = said.text, said.heard, stated.task, stated.key, stated.only
     now, target = state.round(), _target(state, agent, task)
     is_open = not (target.ended_at or state.ended_at)
     own = next((e for e in said_by(state, now.tour) if e.agent == agent), None)
@@ -62,7 +61,7 @@ def respond(
         tours.append(now.tour - 1)  # sent again after it closed that round
     mine = [one for one in state.entries if one.agent == agent and one.kind != "guidance"]
     mine = [one for one in mine if kind in ("", one.kind)]
-    changes = amend and own and plain(own.text) != plain(text)
+    changes = stated.amend and own and plain(own.text) != plain(text)
     if _is_recorded(mine, text, key, tours) and not changes:
         return []
     body: Event = {"agent": agent, "tour": target.tour, "at": times.text(at), "text": text}
@@ -70,23 +69,22 @@ def respond(
     body |= {"parts": _prints(own, text, key), **({"cut": cut_off} if cut_off else {})}
     if not is_open and (task or agent in target.absent):
         return [{"type": "late", **body}]
-    heard = heard or Heard()
-    said = as_answered(state, (status or heard.status or m.RESPONDED).upper())
-    if said not in m.ANSWERED:
+    status = as_answered(state, (stated.status or heard.status or m.RESPONDED).upper())
+    if status not in m.ANSWERED:
         raise Invalid("bad-status", f"no such status: {cut(status, 40)}", "agreed, responded, done")
     if not is_open or kind not in ("", body["kind"]):
         raise Refused("not-asked", f"no {kind or 'answer'} is asked for in {state.phase}", _HINT)
-    if own and not (again or amend):
+    if own and not (again or stated.amend):
         hint = "say --amend to replace your answer"
         raise Conflict("already-answered", f"{agent} has answered round {now.tour}", hint)
     if not own:
         _check_asked(state, agent)
-    body |= {"status": said, "heard": heard.to_json()}
+    body |= {"status": status, "heard": heard.to_json()}
     codes = [fault.code for fault in heard.faults]
     if codes == ["no-recommendation"] and not (heard.consensus or heard.disagreement):
         codes = []  # plain text is a whole synthesis
-    if codes and not own and said != DONE:
-        return [{"type": "asked", "question": question or ", ".join(codes), **body}]
+    if codes and not own and status != DONE:
+        return [{"type": "asked", "question": said.question or ", ".join(codes), **body}]
     if own and again:
         one, other = "".join(own.text.split()), "".join(text.split())
         if not other.startswith(one):
@@ -103,13 +101,6 @@ def outcome_of(events: list[Event]) -> str:
     """Return what came of `respond`: `recorded`, `already-recorded` or `late`."""
     is_late = any(one["type"] == "late" for one in events)
     return "late" if is_late else "recorded" if events else "already-recorded"
-
-
-def provisional(state: State, agent: str) -> Heard | None:
-    """Return what was understood of the answer about which `agent` is asked again."""
-    if not state.rounds or agent not in state.round().asked:
-        return None
-    return next(e.heard for e in said_by(state, state.tour) if e.agent == agent)
 
 
 def _print(text: str) -> str:

@@ -6,8 +6,8 @@ credited with; each is looked up in what was said.
 
 from __future__ import annotations
 
-from council.councils import answers, decisions, sight
-from council.councils.evolution import as_answered
+from council.councils import answers, sight
+from council.councils.evolution import as_answered, said_by
 from council.councils.model import AGREED, STANCES, Fault, Form, Heard, Quote, Stance, State
 from council.kernel.errors import Invalid
 from council.kernel.ids import cut
@@ -71,7 +71,7 @@ def heard(
     heard = _lettered(answers.merge(read, given, parts), words, form)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
-    first = decisions.provisional(state, agent)
+    first = provisional(state, agent)
     if first is not None:
         heard = answers.merge(first, heard, {fault.part for fault in first.faults})
     said = [("", text) for text in (state.topic, state.brief, *form.options.values())]
@@ -82,6 +82,12 @@ def heard(
     heard = heard.copy(quotations=quoted)
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)
+
+
+def provisional(state: State, agent: str) -> Heard | None:
+    """Return what was understood of the answer about which `agent` is asked again."""
+    said = said_by(state, state.tour) if agent in state.round().asked else []
+    return next((entry.heard for entry in said if entry.agent == agent), None)
 
 
 def _lettered(heard: Heard, text: str, form: Form) -> Heard:

@@ -212,12 +212,11 @@ class _Edits:
     def decide(self, who: str, text: str, status: str, amend: bool = False, tour: int = 0) -> None:
         """Answer a round, or that of the base, as a command would; what is refused is a draft."""
         status = "" if status == RESPONDED else status  # then the text may say another
-        said = hearing.heard(self.now, who, text, hearing.Stated(status=status))
-        how: dict[str, Any] = {"origin": "edited", "question": said.question, "amend": amend}
         task = f"{self.now.conversation_id}.{tour or self.base.tour}"
-        how |= {"at": self.at, "status": status, "task": task}
+        stated = hearing.Stated(status=status, amend=amend, task=task)
+        said = hearing.heard(self.now, who, text, stated)
         try:
-            events = decisions.respond(self.now, who, said.text, said.heard, **how)
+            events = decisions.respond(self.now, who, said, stated, at=self.at, origin="edited")
         except Refusal as refusal:
             self.refuse(f"{who}: {refusal.message}")
             events = [{"type": "draft.set", "agent": who, "text": text}]

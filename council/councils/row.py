@@ -71,19 +71,18 @@ class _Conversations(KindRow):
         if output.code:
             return failed(output.code, output.words)
         heard = hearing.Understood(text=output.text, heard=Heard())
+        stated = hearing.Stated(status=output.status, task=run.id)
         if is_now and not state.round().ended_at:
             told = files.read(f"{app.state_folder}/runs/{run.id}/prompt.md")
             prompt = told[0].decode("utf-8", "replace") if told else ""
-            stated = hearing.Stated(status=output.status)
             heard = hearing.heard(state, run.agent, output.text, stated, prompt)
             for fault in heard.heard.faults:
                 if fault.part == "answer":
                     return failed(*hearing.failure(fault))
         try:
             events = decisions.respond(
-                state, run.agent, heard.text, heard.heard, at=at, status=output.status,
-                origin="verified", task=run.id, cut_off=output.cut, question=heard.question,
-            )  # fmt: skip
+                state, run.agent, heard, stated, at=at, origin="verified", cut_off=output.cut
+            )
         except Refusal as refusal:
             return failed("refused", refusal.message)
         return [*events, answered]

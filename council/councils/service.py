@@ -134,20 +134,14 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
 
     def decide(state: State) -> list[Event]:
         nonlocal said, before
-        before, now = state, state.rounds[-1] if state.rounds else None
-        origin, task = _origin(app, state, agent), stated.task or app.env.get("COUNCIL_TASK_ID", "")
-        known = [e.heard for e in state.entries if e.agent == agent and e.text == text]
-        if known and not (stated.amend or (now and agent in now.asked)):  # it was read before
-            said = hearing.Understood(text=text, heard=known[-1])
-        elif agent in state.participants or (now and agent in now.order):
-            said = hearing.heard(state, agent, text, stated)
+        before, origin = state, _origin(app, state, agent)
+        decisions.member(state, agent)
+        said = hearing.heard(state, agent, text, stated)
+        task = stated.task or app.env.get("COUNCIL_TASK_ID", "")
         if not task and stated.only == model.kind_of(state.phase):
             task = f"{state.conversation_id}.{state.tour}"  # no other round can be meant
-        return decisions.respond(
-            state, agent, said.text, said.heard, at=app.now, kind=stated.only, origin=origin,
-            task=task, status=stated.status, amend=stated.amend, key=stated.key,
-            question=said.question,
-        )  # fmt: skip
+        told = stated.copy(task=task)
+        return decisions.respond(state, agent, said, told, at=app.now, origin=origin)
 
     if stated.check:
         events = decide(app.conversation(name).read())

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from council.councils import decisions, evolution, rules
+from council.councils.hearing import Stated, Understood
 from council.councils.model import Config, Event, Fault, Heard, Participant, Stance, State
 from council.kernel import times
 from council.runs import work as runs
@@ -78,9 +79,11 @@ class Play:
         return self.take([])
 
     def says(self, agent: str, text: str = "", **more: Any) -> str:
-        heard = more.pop("heard", None) or Heard()
+        heard, question = more.pop("heard", Heard()), more.pop("question", "")
         text = text or f"{agent} in round {self.state.tour}"
-        return decisions.outcome_of(self.do(decisions.respond, agent, text, heard, **more))
+        said = Understood(text=text, heard=heard, question=question)
+        stated = Stated(**{key: more.pop(key) for key in Stated._kinds if key in more})
+        return decisions.outcome_of(self.do(decisions.respond, agent, said, stated, **more))
 
     def turn(self, agent: str, position: str = "", choice: str = "", **stances: str) -> str:
         words = {peer: Stance(word=word) for peer, word in stances.items()}

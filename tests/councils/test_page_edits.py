@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from council.councils import decisions, hearing, kind, page_reading
 from council.councils import page as pages
-from council.councils.model import Config, Participant, State
+from council.councils.hearing import Stated
+from council.councils.model import Config, Heard, Participant, State
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, revision
 from council.kernel.reading import letters
@@ -60,7 +61,9 @@ class Council:
 
     def say(self, agent: str, text: str, **more: Any) -> None:
         self.at += timedelta(seconds=1)
-        self.take(decisions.respond(self.state, agent, text, None, at=self.at, **more))
+        said = hearing.Understood(text=text, heard=Heard())
+        how = {key: more.pop(key) for key in ("origin", "cut_off") if key in more}
+        self.take(decisions.respond(self.state, agent, said, Stated(**more), at=self.at, **how))
 
     def save(self, page: str, ours: bool = True) -> Taken:
         """Take in a page as the document does; doing it again changes nothing."""
@@ -335,8 +338,7 @@ def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
     council = weather()
     council.say("nova", SMALL)
     said = hearing.heard(council.state, "nova", "I AGREED in May.")
-    how: dict[str, Any] = {"at": council.at, "question": said.question}
-    council.take(decisions.respond(council.state, "nova", said.text, said.heard, **how))
+    council.take(decisions.respond(council.state, "nova", said, Stated(), at=council.at))
     page = council.page.replace(WAITS, DID)
     at = page.rindex("<!--council:draft 2-nova-->") + len("<!--council:draft 2-nova-->")
     council.save(f"{page[:at]}\n\nI AGREED in May.\n\nSTATUS: AGREED\n{page[at:]}")

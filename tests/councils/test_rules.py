@@ -140,7 +140,7 @@ def test_an_open_blocker_prevents_agreement_and_only_its_author_ends_it() -> Non
 def test_the_author_ends_its_blocker() -> None:
     play = Play(blind=False)
     play.says("a", heard=Heard(blockers=["who pays?"]))
-    play.do(decisions.respond, "a", "Anna pays.", Heard(blockers=[]), amend=True)
+    play.says("a", "Anna pays.", amend=True)
     assert play.state.blockers == []
     play.says("b", heard=Heard(blockers=["The licence."]))
     play.says("c")
@@ -235,7 +235,7 @@ def test_a_repeat_counts_once_and_another_text_is_refused() -> None:
     assert play.says("a", "\nBuy.  \r\n") == "already-recorded"
     with pytest.raises(Conflict, match="answered"):
         play.says("a", "Sell.")
-    play.do(decisions.respond, "a", "Sell.", amend=True)
+    play.says("a", "Sell.", amend=True)
     assert [entry.text for entry in play.state.entries] == ["Sell."]
 
 
@@ -244,7 +244,7 @@ def test_another_kind_than_the_one_asked_for_replaces_nothing() -> None:
     play.says("a", "Buy.")
     for kind in ("vote", "synthesis"):
         with pytest.raises(Refused, match="asked for in COLLECT"):
-            play.says("a", "Sell.", kind=kind, amend=True)
+            play.says("a", "Sell.", only=kind, amend=True)
 
 
 def test_an_answer_that_was_amended_may_be_sent_again_and_chosen_again() -> None:
@@ -252,10 +252,10 @@ def test_an_answer_that_was_amended_may_be_sent_again_and_chosen_again() -> None
     play.says("a", "Buy.", key="1")
     with pytest.raises(Conflict, match="another text"):
         play.says("a", "Two.", key="1")
-    play.do(decisions.respond, "a", "Sell.", amend=True, key="2")
+    play.says("a", "Sell.", amend=True, key="2")
     assert play.says("a", "Buy.", key="1") == play.says("a", "Buy.") == "already-recorded"
-    play.do(decisions.respond, "a", "Buy.", amend=True)
-    play.do(decisions.respond, "a", "Wait.", amend=True)
+    play.says("a", "Buy.", amend=True)
+    play.says("a", "Wait.", amend=True)
     play.says("b"), play.says("c")
     for sent in ({"key": "1"}, {"task": "c-1.1"}, {"task": "c-1.1.a.1"}, {}):
         assert play.says("a", "Buy.", **sent) == "already-recorded"
@@ -298,7 +298,7 @@ def test_late_for_the_last_round() -> None:
     ("act", "code"),
     [(lambda p: p.says("x", "I?"), "not-a-participant"),
      (lambda p: p.says("a", task="other.1.a.1"), "unknown-round"),
-     (lambda p: p.says("a", kind="vote"), "not-asked"),
+     (lambda p: p.says("a", only="vote"), "not-asked"),
      (lambda p: p.says("a", status="happy"), "bad-status"),
      (lambda p: p.do(decisions.say, "Hm", "u", to="x"), "not-a-participant"),
      (lambda p: p.do(decisions.say, " ", "u"), "no-text"),
@@ -330,12 +330,12 @@ def test_asked_once_and_the_second_answer_counts() -> None:
     assert play.says("a", "Hm.", heard=FAULTY, question="Which?") == "recorded"
     assert play.state.round().asked == {"a": "Which?"}
     assert play.state.participants["a"].status == "WAITING"
-    assert decisions.provisional(play.state, "a") == FAULTY
+    assert hearing.provisional(play.state, "a") == FAULTY
     assert play.says("a", "Tiles.", heard=Heard(position="Tiles.")) == "recorded"
     assert play.says("a", "Hm.", heard=FAULTY) == "already-recorded"
     entry = play.state.entries[0]
     assert entry.text == "Hm.\n\nTiles." and entry.heard.position == "Tiles."
-    assert decisions.provisional(play.state, "a") is None
+    assert hearing.provisional(play.state, "a") is None
 
 
 @pytest.mark.parametrize(
@@ -539,5 +539,5 @@ def test_the_same_words_as_another_kind_are_no_repeat() -> None:
     for agent in "abc":
         play.says(agent, "Yes.")
     assert play.says("c", "Yes.") == "already-recorded"
-    assert play.says("a", "Yes.", kind="synthesis", repeats=False) == "recorded"
+    assert play.says("a", "Yes.", only="synthesis", repeats=False) == "recorded"
     assert play.state.ended_at

@@ -98,7 +98,7 @@ def test_options_are_lettered_as_they_are_said_and_never_change() -> None:
     assert [(o.letter, o.text) for o in play.state.options] == [
         ("A", "yes"), ("B", "no"), ("C", "Wait."),
     ]  # fmt: skip
-    play.do(decisions.respond, "b", "Wait a year.", Heard(position="Wait a year."), amend=True)
+    play.says("b", "Wait a year.", heard=Heard(position="Wait a year."), amend=True)
     play.turn("c", "no")
     assert [o.letter for o in play.state.options] == ["A", "B", "C", "D"]
 
@@ -108,7 +108,7 @@ def test_votes_are_secret_and_counted_when_all_are_in() -> None:
     a_round(play, SPLIT)
     assert play.state.round().parallel and play.state.round().blind
     with pytest.raises(Refused, match="no synthesis"):
-        play.says("a", kind="synthesis")
+        play.says("a", only="synthesis")
     play.turn("a", choice="B", b="agree")
     assert sight.visible(play.state, "c")[-1].kind == "turn"
     assert sight.tally(play.state).options[1].holders == ["b"]

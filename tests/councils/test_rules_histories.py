@@ -56,11 +56,14 @@ class History(RuleBasedStateMachine):
         blockers = ["the beams"] if blocks and status != "agreed" else []
         heard = Heard(position=position, stances=stances, blockers=blockers)
         heard = FAULTY if faulty and not amend else heard
-        self.tries(decisions.respond, agent, text, heard, status=status, amend=amend, repeats=False)
+        with suppress(Refusal):
+            how = {"status": status, "amend": amend, "repeats": False}
+            self.play.says(agent, text, heard=heard, **how)
 
     @rule(agent=st.sampled_from(AGENTS.split(",")), tour=st.integers(1, 5))
     def is_late(self, agent: str, tour: int) -> None:
-        self.tries(decisions.respond, agent, f"late {tour}", Heard(), task=f"c-1.{tour}.{agent}.1")
+        with suppress(Refusal):
+            self.play.says(agent, f"late {tour}", task=f"c-1.{tour}")
 
     @rule(minutes=st.sampled_from([0.5, 5, 20, 61]))
     def time_passes(self, minutes: float) -> None:

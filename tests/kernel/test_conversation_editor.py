@@ -3,7 +3,8 @@
 import pytest
 
 from council.councils import decisions, kind
-from council.councils.model import Config, Participant, State
+from council.councils.hearing import Stated, Understood
+from council.councils.model import Config, Heard, Participant, State
 from tests.kernel.random_editor import AT, Driver, play
 
 
@@ -31,8 +32,8 @@ class Conversations(Driver):
         agent = rng.choice(list(state.participants))
         task = f"{state.conversation_id}.{state.tour}"
         end = rng.choice(("", "\n\n- cost\n", " <!--council:end-->\n# x", "\n\n```\ncode"))
-        text = f"I say {word}{end}"
-        return lambda now: decisions.respond(now, agent, text, at=AT, task=task)
+        said, stated = Understood(text=f"I say {word}{end}", heard=Heard()), Stated(task=task)
+        return lambda now: decisions.respond(now, agent, said, stated, at=AT)
 
     def answers(self, state):
         return [entry.text for entry in state.entries]

@@ -8,6 +8,7 @@ import pytest
 from council.agents import registry
 from council.cli import printing
 from council.councils import decisions, service
+from council.councils.hearing import Stated, Understood
 from council.councils.model import Heard
 from council.kernel.errors import Conflict, NotFound
 from council.observe import board, doctor, explain, forget, named, status
@@ -29,8 +30,8 @@ def failure(agent="ada", attempt=1, code="refused-key"):
 
 
 def respond(ws, agent, text, minutes=1.0):
-    at = ws.at(minutes).now
-    ws.change("k", lambda state: decisions.respond(state, agent, text, Heard(), at=at))
+    at, said = ws.at(minutes).now, Understood(text=text, heard=Heard())
+    ws.change("k", lambda state: decisions.respond(state, agent, said, Stated(), at=at))
 
 
 def test_status_says_who_owes_an_answer_and_what_each_does(ws):
