@@ -165,41 +165,53 @@ class Engine:
 
     # Sending
 
+    def commit(self, row: Row, of: str, last: str | None, changes: Any = ()) -> None:
+        """Add a row, and make changes (statement and values), if `last` is the head of a place.
+
+        Else the copy of the place is brought up to date: Moved. With None it is done in any case.
+        """
+
+        def act(cursor: Any, again: bool) -> None:
+            if last is None or cursor.execute(_HEAD, (of,)).fetchone()[0] == last:
+                for change in changes:
+                    cursor.execute(*change)
+                cursor.execute(_INSERT, (*row, self.machine))
+                return
+            query = "SELECT 1 FROM council.log WHERE place = %s AND kind = %s AND head = %s"
+            if not again or not cursor.execute(query, row[:3]).fetchone():
+                raise Moved
+
+        try:
+            self.server.write(act)
+        except Moved:
+            self.mend(of)
+            raise
+        self.fetch()
+
     def put(self, place: str, data: bytes, replace: bool) -> bool | None:
         """See `shared.put`."""
         new = digest(data)
-        self.server.ask(_FILE, place, new, data)
-
-        def act(cursor: Any, again: bool) -> bool | None:
-            before = cursor.execute(_HEAD, (place,)).fetchone()[0]
-            if before == new:
-                return True if again else None
-            same = "DELETE FROM council.files WHERE place = %s AND digest"
-            if before and not replace:
-                cursor.execute(f"{same} = %s", (place, new))
-                return False
-            cursor.execute(f"{same} <> %s", (place, new))
-            cursor.execute(_INSERT, (place, "file", new, before.encode(), self.machine))
+        while True:
+            [(before,)] = self.server.ask(_HEAD, place)
+            if before == new or (before and not replace):
+                self.fetch()
+                return None if before == new else False
+            self.server.ask(_FILE, place, new, data)
+            others = "DELETE FROM council.files WHERE place = %s AND digest <> %s", (place, new)
+            try:
+                self.commit((place, "file", new, before.encode()), place, before, [others])
+            except Moved:
+                continue
             return True
-
-        done: bool | None = self.server.write(act)
-        self.fetch()
-        return done
 
     def erase(self, paths: list[str]) -> None:
         """See `shared.erase`; their words leave the database, too."""
         below = "memory/shared/.council/"
-        shown = [path for path in paths if not path.startswith(_OF_A_MACHINE)]
-        places = [p.removeprefix(below) if p.startswith(below) else f"/{p}" for p in shown]
-
-        def act(cursor: Any, _: bool) -> None:
-            query = "UPDATE council.log SET data = '' WHERE kind = 'line' AND place = ANY(%s)"
-            cursor.execute(query, (places,))
-            cursor.execute("DELETE FROM council.files WHERE place = ANY(%s)", (places,))
-            cursor.executemany(_INSERT, [(one, "gone", "", b"", self.machine) for one in places])
-
-        self.server.write(act)
-        self.fetch()
+        for path in [path for path in paths if not path.startswith(_OF_A_MACHINE)]:
+            place = path.removeprefix(below) if path.startswith(below) else f"/{path}"
+            lines = "UPDATE council.log SET data = '' WHERE kind = 'line' AND place = %s"
+            words = [(lines, (place,)), ("DELETE FROM council.files WHERE place = %s", (place,))]
+            self.commit((place, "gone", "", b""), place, None, words)
 
 
 def _follows(journal: Journal, folder: str, data: bytes) -> bool:
@@ -208,12 +220,10 @@ def _follows(journal: Journal, folder: str, data: bytes) -> bool:
         line = line_of(data)
         if not journal.last:
             journal.read()
-    except Invalid:
+        os.makedirs(folder, exist_ok=True)
+        journal.append(line, data)
+    except (Invalid, Moved):
         return False
-    if line.prev != journal.last:
-        return False
-    os.makedirs(folder, exist_ok=True)
-    journal.append(line, data)
     return True
 
 
@@ -246,7 +256,7 @@ class SharedJournal(Journal):
         line.prev = self.last
         data = row_of(line)
         head = digest(data[:-1])
-        self._commit((self._place, "line", head, data))
+        self._engine.commit((self._place, "line", head, data), self._place, self.last)
         self.last, self.weight = head, 0 if line.via == SEGMENT else self.weight + len(data)
         return ()  # others may have appended since
 
@@ -258,32 +268,14 @@ class SharedJournal(Journal):
         to, facts = folder.removeprefix(state), {"place": self._place}
         facts |= {"page": page.removeprefix(f"{root}/"), "first": next(self.raws())[0]}
         moves = "UPDATE council.log SET place = %s WHERE place = %s", (to, self._place)
-        self._commit((to, "closed", self.last, codec.encoded(facts)), [moves])
+        row = to, "closed", self.last, codec.encoded(facts)
+        self._engine.commit(row, self._place, self.last, [moves])
 
     def _replace(self, changed: dict[str, bytes]) -> None:
         query = "UPDATE council.log SET data = %s WHERE head = %s AND kind = 'line'"
         rows = [(query, (row, head)) for head, row in changed.items()]
-        self._commit((self._place, "redacted", self.last, b"redacted"), rows)
-
-    def _commit(self, row: Row, changes: Any = ()) -> None:
-        """Add a row, and make changes (statement and values), if no line came between (Moved)."""
-
-        def act(cursor: Any, again: bool) -> None:
-            if cursor.execute(_HEAD, (self._place,)).fetchone()[0] == self.last:
-                for change in changes:
-                    cursor.execute(*change)
-                cursor.execute(_INSERT, (*row, self._engine.machine))
-                return
-            query = "SELECT 1 FROM council.log WHERE place = %s AND kind = %s AND head = %s"
-            if not again or not cursor.execute(query, row[:3]).fetchone():
-                raise Moved
-
-        try:
-            self._engine.server.write(act)
-        except Moved:
-            self._engine.mend(self._place)
-            raise
-        self._engine.fetch()
+        row = self._place, "redacted", self.last, b"redacted"
+        self._engine.commit(row, self._place, self.last, rows)
 
 
 # Taking part
@@ -295,7 +287,7 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
     `begins`: it is the first one. Else the database has to know every document that is here.
     `folders` are those whose files all machines have.
     """
-    server = Server(url, oldest=0 if begins else 1)
+    server = Server(url, begins)
     facts: dict[str, Any] = {"url": url, "machine": 0, "ready": False}
     if bool(server.ask("SELECT 1 FROM council.machines LIMIT 1")) == begins:
         what = f"{server.name} has {'a' if begins else 'no'} council"

@@ -111,6 +111,8 @@ class Journal:
         if not data:
             line.prev = self.last
             data = row_of(line)
+        elif line.prev != self.last:
+            raise Moved
         if line.via == SEGMENT:
             self.sync()
             self._path = f"{self._folder}/journal-{line.rev}.jsonl"

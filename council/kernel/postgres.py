@@ -23,10 +23,10 @@ from council.kernel.record import Any
 PATIENCE = 5.0  # seconds in which a server has to say something
 AGAIN = 1.0  # seconds after which a server that was away is asked again
 AHEAD = 5.0  # seconds by which clocks may differ: leases and deadlines are compared with them
+_BEGIN = """CREATE SCHEMA IF NOT EXISTS council;
+    CREATE TABLE IF NOT EXISTS council.version (number int PRIMARY KEY)"""
 MIGRATIONS = (
-    """CREATE SCHEMA council;
-    CREATE TABLE council.version (number int PRIMARY KEY);
-    CREATE TABLE council.machines (number int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    """CREATE TABLE council.machines (number int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
         name text NOT NULL, joined timestamptz NOT NULL DEFAULT now());
     CREATE TABLE council.log (seq bigint PRIMARY KEY, place text NOT NULL, kind text NOT NULL,
         head text NOT NULL, data bytea NOT NULL, machine int NOT NULL,
@@ -68,12 +68,12 @@ def _watched(gen: Any) -> Generator[Any, Any, Any]:
 class Server:
     """A database by its URL, and the connection that this process keeps to it.
 
-    `oldest`: bring tables of this version and later up to date; 0 also makes them, None never does.
+    Older tables are brought up to date; where there are none, only who `begins` makes them.
     A URL that is none of PostgreSQL: Invalid (`bad-url`).
     """
 
-    def __init__(self, url: str, oldest: int | None = None) -> None:
-        self.url, self._oldest = url, oldest
+    def __init__(self, url: str, begins: bool = False) -> None:
+        self.url, self._begins = url, begins
         try:
             parts = conninfo_to_dict(url)
         except psycopg.Error:
@@ -129,11 +129,17 @@ class Server:
         try:
             made = _Connection.connect(self.url, autocommit=True, prepare_threshold=None, **options)
             made.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-            if self._oldest is not None:
-                _migrate(made, self._oldest)
+            if self._begins:
+                made.execute(_BEGIN)
+            query = "SELECT coalesce(max(number), 0) FROM council.version"
+            [(number,)] = made.execute(query)
+            for later, statements in enumerate(MIGRATIONS[number:], number + 1):
+                query = "INSERT INTO council.version VALUES (%s) ON CONFLICT DO NOTHING RETURNING 1"
+                with made.transaction():
+                    if made.execute(query, (later,)).fetchone():  # else another machine did it
+                        made.execute(statements)
             before = time.time()
-            query = "SELECT extract(epoch FROM clock_timestamp())::float8, max(number)"
-            clock, number = made.execute(f"{query} FROM council.version").fetchone() or (0, 0)
+            [(clock,)] = made.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
         except (sql.UndefinedTable, sql.InvalidSchemaName):
             what = f"{self.name} has no council"
             raise NotFound("no-engine", what, "council engine init URL") from None
@@ -142,9 +148,6 @@ class Server:
         if number > len(MIGRATIONS):
             what, hint = f"{self.name} has tables of a newer version", "update council here"
             raise Conflict("newer-version", what, hint)
-        if number < len(MIGRATIONS):
-            what, hint = f"{self.name} has tables of an older version", "council engine leave, then"
-            raise Conflict("older-version", what, f"{hint} council engine join URL")
         if (apart := max(before - clock, clock - time.time())) > AHEAD:
             what = f"the clocks of this machine and of {self.name} differ by {apart:.0f} s"
             raise Refused("clocks-differ", what, "set both by NTP, then run the command again")
@@ -163,14 +166,3 @@ class Server:
             self._away = time.monotonic(), away
             return away
         return Unexpected("engine", f"{self.name}: {words}", "see the log of the server")
-
-
-def _migrate(connection: _Connection, oldest: int) -> None:
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_KEY,))
-        number, query = 0, "SELECT to_regclass('council.version') IS NOT NULL"
-        if connection.execute(query).fetchall() == [(True,)]:
-            [(number,)] = connection.execute("SELECT max(number) FROM council.version")
-        for made in range(number if number >= oldest else len(MIGRATIONS), len(MIGRATIONS)):
-            connection.execute(MIGRATIONS[made])
-            connection.execute("INSERT INTO council.version VALUES (%s)", (made + 1,))

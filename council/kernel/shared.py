@@ -6,8 +6,6 @@ look at the file system, and the driver is not imported.
 
 from __future__ import annotations
 
-import os
-
 from council.kernel import codec, files
 from council.kernel.errors import Away, Refused
 from council.kernel.journal import Journal
@@ -24,9 +22,8 @@ def engine(state: str) -> Any:
 
     Without the driver: Refused (`no-driver`). If joining was interrupted: Conflict (`not-joined`).
     """
-    if not os.path.exists(f"{state}/engine"):
-        return None
-    return driver().engine_of(state, facts(state))
+    found = facts(state)
+    return driver().engine_of(state, found) if found else None
 
 
 def driver() -> Any:
@@ -40,7 +37,7 @@ def driver() -> Any:
 
 
 def facts(state: str) -> dict[str, Any]:
-    """Return what `.council/engine` says: `url`, `machine` (its number), `ready`."""
+    """Return what `.council/engine` says: `url`, `machine` (its number), `ready`; {} without."""
     found = files.read(f"{state}/engine")
     return dict(codec.loads(found[0], f"{state}/engine")) if found else {}
 
@@ -86,4 +83,4 @@ def erase(root: str, paths: list[str]) -> None:
 
 def machine(state: str) -> int:
     """Return the number of this machine in its engine, 0 without one."""
-    return int(facts(state).get("machine", 0)) if os.path.exists(f"{state}/engine") else 0
+    return int(facts(state).get("machine", 0))
