@@ -11,24 +11,27 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 
 from council.agents import programs
 from council.app import App
 from council.archive import minutes
-from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, text, wrapped
+from council.cli.printing import Said, columns, err, fitted, one_line, text, wrapped
 from council.cli.quick import Given
 from council.cli.verbs import opening
 from council.cli.workspace import extra
-from council.councils import kind, rules, service, sight, views
 from council.councils import opening as openings
+from council.councils import rules, service, sight, views
 from council.councils.model import RESOLVE, Entry, State, fields
+from council.councils.row import CONVERSATIONS
 from council.kernel import ids, times, words
 from council.kernel.document import Document
 from council.kernel.errors import Conflict, NotFound, Refused
 from council.kernel.record import Any
 from council.observe import status
 from council.runs import heartbeat, places
+from council.runs.kinds import KindRow
 from council.trial import service as trials
 from council.trial.row import TRIALS
 
@@ -39,7 +42,7 @@ PAUSE = 0.25  # seconds between two answers that are played on a terminal
 EVERY = 10.0  # seconds between two lines about a trial
 HIGHER = " with a higher --max-runs or --max-cost"  # resumes a trial that a ceiling stopped
 STOPPED, LOST, UNDECIDED, INTERRUPTED = 6, 8, 9, 130
-GIST = 160  # characters of an answer in a pipe
+GIST = 160  # characters of an answer
 _NOT_SAID = re.compile(r"\s*((>|#|[A-ZÉ]{5,} ?:).*|@\S+|AGREED|DONE)\s*")  # forms, quotations
 
 
@@ -48,42 +51,29 @@ def ask(app: App, given: Given) -> Said:
     if given.gate:
         own = {"procedure": given.procedure or "deliberation"}
         given.__dict__.update(own, options=given.options or ["yes", "no"])
-    asked = opening(app, given) if not given.resume else service.Opening(topic="")
+    if given.resume:
+        name = app.find(given.name or given.topic)
+        return _watched(app, given, name, service.steer(app, name, "resume"))
+    asked = opening(app, given)
     named = ids.slug(asked.topic, 40) or "question"
-    if not given.resume and not asked.name and app.is_open(service.DEFAULT):
+    if not asked.name and app.is_open(service.DEFAULT):
         asked.name = named
-    if given.rehearse and not given.resume:
+    if given.rehearse:
         from council.setup import demo as plays  # late: only here
 
         following = f'council ask "{one_line(asked.topic, 60)}"'
         return _played(app, given, plays.rehearse(app, asked, given.seed or 0), following)
-    name = app.find(given.name or given.topic) if given.resume else asked.name or service.DEFAULT
-    ident, screen = "", _Screen(columns(sys.stderr))
+    _refuse_in_vain(app, asked)
     try:
-        if given.resume:
-            service.steer(app, name, "resume")
-        else:
-            _refuse_in_vain(app, asked)
-            try:
-                made = service.convene(app, asked)
-            except Conflict:  # another one was faster
-                if asked.name:
-                    raise
-                name = asked.name = named
-                made = service.convene(app, asked)
-            ident = made["conversationId"]
-            for warning in made["warnings"]:
-                err(f"! {warning}")
-        state = _followed(app, name, ident, screen)
-    except KeyboardInterrupt:
-        screen.tick("")
-        if not app.is_open(name):
+        made = service.convene(app, asked)
+    except Conflict:  # another one was faster
+        if asked.name:
             raise
-        done = service.steer(app, name, "pause")
-        end_runs(app, [app.conversation(name)])
-        how = [f"to continue: council ask --resume --name {name}"]
-        return Said(data=done, more={"word": "paused"}, notes=how, reply="steer", code=INTERRUPTED)
-    return _told(app, state, given, columns(sys.stdout))
+        asked.name = named
+        made = service.convene(app, asked)
+    for warning in made["warnings"]:
+        err(f"! {warning}")
+    return _watched(app, given, made["name"], made)
 
 
 def demo(app: App, given: Given) -> Said:
@@ -101,14 +91,36 @@ def demo(app: App, given: Given) -> Said:
 
 def _played(app: App, given: Given, states: Iterable[State], following: str) -> Said:
     """Show a council that is played from a script, and print what came of it."""
-    screen = _Screen(columns(sys.stderr) or COLUMNS, whole=True)
+    screen = _Screen(is_play=True)
     for state in states:
-        shown = len(screen.told)
-        screen.show(_lines(app, state, screen))
-        time.sleep(PAUSE * (columns(sys.stderr) > 0 and len(screen.told) > shown))
-    said = _told(app, state, given, columns(sys.stdout) or COLUMNS, following)
+        if screen.show(_lines(app, state, screen)) and screen.width:
+            time.sleep(PAUSE)
+    said = _told(app, state, given, following)
     said.data["root"] = app.root
     return said
+
+
+def _watched(app: App, given: Given, name: str, opened: dict[str, Any]) -> Said:
+    """Show a conversation until it is over, and print what came of it."""
+    screen = _Screen()
+
+    def show(state: State) -> bool:
+        screen.show(_lines(app, state, screen))
+        screen.tick(_doing(app, state))
+        return False
+
+    try:
+        _beaten(app, CONVERSATIONS, name, screen, show)
+        show(state := service.find(app, opened["conversationId"]))
+    except KeyboardInterrupt:
+        screen.tick("")
+        if not app.is_open(name):
+            raise
+        done = service.steer(app, name, "pause")
+        end_runs(app, [app.conversation(name)])
+        how = [f"to continue: council ask --resume --name {name}"]
+        return Said(data=done, more={"word": "paused"}, notes=how, reply="steer", code=INTERRUPTED)
+    return _told(app, state, given)
 
 
 def end_runs(app: App, documents: list[Document[Any]]) -> None:
@@ -134,7 +146,7 @@ def _refuse_in_vain(app: App, asked: service.Opening) -> None:
         raise Refused("nobody-can-answer", what, "council doctor")
 
 
-def _told(app: App, state: State, given: Given, width: int, following: str = "") -> Said:
+def _told(app: App, state: State, given: Given, following: str = "") -> Said:
     """Return what a conversation that is over came to (`json.md`, `ask`)."""
     row, used = minutes.find(app.root, state.conversation_id), views.used(state)
     done: dict[str, Any] = {
@@ -149,37 +161,34 @@ def _told(app: App, state: State, given: Given, width: int, following: str = "")
         winners = sight.tally(state).winners
         code = 0 if winners == ["A"] else LOST if len(winners) == 1 else UNDECIDED
     more: dict[str, Any] = {"cost": f", ${used['usd']:.2f}" if used["usd"] else ""}
-    if width:  # for who reads it on a terminal
-        written = [one.heard.consensus for one in state.entries if one.kind == "synthesis"]
-        more["why"] = "".join(written[-1:]).partition("\n\n")[0]
-        sides = done["dissent"]
-        more["dissent"] = [{**one, "position": _sentence(one["position"])} for one in sides]
+    written = [one.heard.consensus for one in state.entries if one.kind == "synthesis"]
+    more["why"] = "".join(written[-1:]).partition("\n\n")[0]
+    more["dissent"] = [{**one, "said": _sentence(one["position"])} for one in done["dissent"]]
     reply = "ask-fr" if state.lang == "fr" else "ask"
     said = Said(data=done, more={**more, "next": following}, code=code, reply=reply)
-    return said.copy(text=wrapped(text(said), width))
+    return said.copy(text=wrapped(text(said), columns(sys.stdout)))
 
 
 class _Screen:
     """Standard error while a council goes on: each line once, and who is running now.
 
     Attributes:
-        width: The columns in which an answer has to fit; 0 is a pipe.
-        whole: Whether answers are shown in whole sentences, else each in a line.
+        width: The columns in which a line has to fit; 0 is a pipe.
+        is_play: Whether all happens at once, so that nobody is waited for.
     """
 
-    def __init__(self, width: int, whole: bool = False) -> None:
-        self.width, self.whole, self.told, self.live = width, whole, list[str](), ""
+    def __init__(self, is_play: bool = False) -> None:
+        self.width, self.is_play = columns(sys.stderr), is_play
+        self.told, self.live = Counter[str](), ""
 
-    def show(self, lines: Iterable[str]) -> None:
-        """Print the lines that are not there yet."""
-        before = list(self.told)
-        for line in lines:
-            if line in before:
-                before.remove(line)
-            else:
-                self.told.append(line)
-                self.tick("")
-                err(line)
+    def show(self, lines: Iterable[str]) -> bool:
+        """Print the lines that are not there yet; return whether there were any."""
+        new = Counter(lines) - self.told
+        self.told += new
+        for line in new.elements():
+            self.tick("")
+            err(wrapped(line, self.width, "    "))
+        return bool(new)
 
     def tick(self, text: str) -> None:
         """Replace the line below all others by a text, on a terminal that can do that."""
@@ -187,65 +196,42 @@ class _Screen:
             self.live = text
             err(fitted(text, self.width - 1), "\r\x1b[2K", "")
 
-    def answer(self, who: str, entry: Entry, told: dict[str, str]) -> str:
-        """Return an answer as it is shown here."""
-        heard = entry.heard
-        said = heard.position or heard.recommendation or entry.text
-        if not self.width:
-            return f"  ✓ {who}: {one_line(said, GIST)}"
-        own = [one for one in said.split("\n") if not _NOT_SAID.fullmatch(one)]
-        said = " ".join(own).strip() or said
-        sides = [heard.choice, *(f"{peer}: {one.word}" for peer, one in heard.stances.items())]
-        if not any(sides) and entry.phase == RESOLVE:
-            sides = [told.get(entry.status, "")]
-        who += f" ({', '.join(filter(None, sides))})" * any(sides)
-        said = _sentence(said) if self.whole else said
-        is_last = entry.kind == "synthesis"  # its words are the decision
-        lines = ["✓ " + told["wrote"].format(who=who) if is_last else f"✓ {who}: {said}"]
-        lines += [f"BLOCKING: {one}" for one in heard.blockers]
-        lines += [told["unfound"].format(text=q.text) for q in heard.quotations if not q.found]
-        rows = [(" " * (4 if at else 2), line) for at, line in enumerate(lines)]
-        if self.whole:
-            return "\n".join(wrapped(indent + line, self.width, "    ") for indent, line in rows)
-        return "\n".join(indent + fitted(line, self.width - 6) for indent, line in rows)
-
 
 def _sentence(text: str) -> str:
-    """Return the first sentence of a text."""
-    return re.split(r"(?<=[.!?…])\s", " ".join(text.split()), maxsplit=1)[0]
+    """Return the first sentence of a text, cut where it is long."""
+    first = re.split(r"(?<=[.!?…])\s", " ".join(text.split()), maxsplit=1)[0]
+    return fitted(first, GIST)
 
 
-def _followed(app: App, name: str, ident: str, screen: _Screen) -> State:
-    """Show what happens in a conversation until it is over; return its state then."""
-    document, shown, beaten = app.conversation(name), -1, -1
-    rescue = time.monotonic() + RESCUE
+def _beaten(
+    app: App, row: KindRow, name: str, screen: _Screen, show: Callable[[Any], bool]
+) -> None:
+    """Beat the heart for a document until it is gone, or `show` says that it is over."""
+    document, beaten, rescue = row.document(app, name), -1, time.monotonic() + RESCUE
+    only = name if row is CONVERSATIONS else ""  # a trial has conversations
     while True:
+        began = time.monotonic()
         try:
             state = document.peek()
         except NotFound:
-            break
-        ident = state.conversation_id
-        began = time.monotonic()
-        if state.rev != shown:
-            shown = state.rev
-            screen.show(_lines(app, state, screen))
-        screen.tick(_doing(app, state))
-        wake = kind.wake(state)
-        if began > rescue or (beaten != shown and wake is not None and wake <= app.now):
-            beaten = shown
+            return
+        if show(state):
+            return
+        wake = row.module.wake(state)
+        is_due = not only or (wake is not None and wake <= app.now)
+        if began > rescue or (beaten != state.rev and is_due):
+            beaten = state.rev
             app.again()
-            report = heartbeat.beat(app, name)
-            waits = [pair for one in report["conversations"] for pair in one["waiting"].items()]
-            others = [pair for pair in waits if pair[1] != "no-place"]  # one is free in a moment
+            report = heartbeat.beat(app, only)
+            rows = [one for one in report[row.place_in_report] if one["name"] == name]
+            waits = dict(pair for one in rows for pair in one["waiting"].items())
+            is_full = "no-place" in waits.values()  # one is free in a moment
             form, how = _words(state)["waits"], f"council explain {name}"
-            notes = [f"! {form.format(who=a, why=why, command=how)}" for a, why in others]
-            notes += [f"! {one['message']} ({one['hint']})" for one in report["errors"]]
-            screen.show([one for one in notes if one not in screen.told])
-            rescue = time.monotonic() + (RESCUE if waits == others else LONG)
+            ways = {who: why for who, why in waits.items() if why != "no-place"}
+            notes = [f"! {form.format(who=a, why=why, command=how)}" for a, why in ways.items()]
+            screen.show([*notes, *(f"! {e['message']} ({e['hint']})" for e in report["errors"])])
+            rescue = time.monotonic() + (LONG if is_full else RESCUE)
         time.sleep(max(POLL, 2 * (time.monotonic() - began)))
-    state = service.find(app, ident)
-    screen.show(_lines(app, state, screen))
-    return state
 
 
 def _doing(app: App, state: State) -> str:
@@ -266,8 +252,8 @@ def _lines(app: App, state: State, screen: _Screen) -> Iterator[str]:
         for entry in [entry for entry in state.entries if entry.tour == one.tour]:
             who = names.get(entry.agent, entry.agent)
             if not state.is_sealed(entry):
-                yield screen.answer(who, entry, told)
-            elif not screen.whole:
+                yield from _answer(who, entry, told)
+            elif not screen.is_play:
                 yield f"  ✓ {who} {told['sealed']}"
         for agent, why in one.absent.items():
             yield f"  ✗ {names.get(agent, agent)}: {one_line(why.words or why.code, GIST)}"
@@ -275,16 +261,35 @@ def _lines(app: App, state: State, screen: _Screen) -> Iterator[str]:
         if peer not in names or status.by_hand(app, state, peer):
             how, what = f'council say "…" {here}', {"peer": peer, "text": one_line(asks, GIST)}
             yield "! " + told["asks"].format(who=asker, command=how, **what)
-    owing = [] if screen.whole else rules.asked(state)
-    for agent in [one for one in owing if status.by_hand(app, state, one)]:
-        how = f"council respond --as {agent} {here} -"
-        yield "  " + told["hand"].format(who=agent, tour=state.tour, command=how)
+    for agent in [] if screen.is_play else rules.asked(state):
+        if status.by_hand(app, state, agent):
+            how = f"council respond --as {agent} {here} -"
+            yield "  " + told["hand"].format(who=agent, tour=state.tour, command=how)
     if state.paused_at:
         how = f"council resume {here}"
         yield "! " + told["paused"].format(at=state.paused_at, command=how)
 
 
-def _words(state: State) -> dict[str, str]:
+def _answer(who: str, entry: Entry, told: dict[str, str]) -> Iterator[str]:
+    """Yield an answer as it is shown: its first sentence, where it stands, what is wrong."""
+    heard, sides = entry.heard, [entry.heard.choice]
+    sides += [f"{peer}: {one.word}" for peer, one in heard.stances.items()]
+    if entry.phase == RESOLVE:
+        sides = [told.get(entry.status, "")]
+    stands = ", ".join(filter(None, sides))
+    if entry.kind == "synthesis":  # its words are the decision
+        yield "  ✓ " + told["wrote"].format(who=who)
+    else:
+        said = heard.position or heard.recommendation or entry.text
+        own = [one for one in said.split("\n") if not _NOT_SAID.fullmatch(one)]
+        said = _sentence(" ".join(own).strip() or said)
+        yield f"  ✓ {who}{f' ({stands})' * bool(stands)}: {said}"
+    yield from (f"    BLOCKING: {one_line(one, GIST)}" for one in heard.blockers)
+    unfound = [one.text for one in heard.quotations if not one.found]
+    yield from (f"    {told['unfound'].format(text=one_line(one, GIST))}" for one in unfound)
+
+
+def _words(state: Any) -> dict[str, str]:
     return words.load(f"texts/progress-{state.lang}.txt")
 
 
@@ -301,8 +306,17 @@ def trial(app: App, given: Given) -> Said:
         trials.steer(app, name, "resume", given.max_runs, usd)
     elif new:
         trials.start(app, new, given.max_runs, usd)
+    told = 0.0
+
+    def show(state: Any) -> bool:
+        nonlocal told
+        if time.monotonic() > told + EVERY:
+            told = time.monotonic()
+            err(TRIALS.line(TRIALS.status(app, name, state)))
+        return state.paused or name not in TRIALS.names(app)
+
     try:
-        _measured(app, name)
+        _beaten(app, TRIALS, name, _Screen(), show)
     except KeyboardInterrupt:
         talks = trials.steer(app, name, "pause", None, None)
         end_runs(app, [TRIALS.document(app, name), *map(app.conversation, talks)])
@@ -315,20 +329,3 @@ def trial(app: App, given: Given) -> Said:
         code, more = (INTERRUPTED, "") if by_hand else (STOPPED, HIGHER)
         note = f"! {state.paused}; to continue: council trial {name} --resume{more}"
     return Said(data=data, text=wrapped(text, columns(sys.stdout)), notes=[note], code=code)
-
-
-def _measured(app: App, name: str) -> None:
-    """Beat the heart until a trial is over or paused, and say how far it is."""
-    document, told, rescue, rev, waits = TRIALS.document(app, name), 0.0, 0.0, -1, ""
-    while name in TRIALS.names(app) and not (state := document.peek()).paused:
-        now = time.monotonic()
-        if state.rev != rev or now > rescue:
-            rev, rescue = state.rev, now + RESCUE
-            app.again()
-            rows = [one for one in heartbeat.beat(app)["trials"] if one["name"] == name]
-            ways = [pair for one in rows for pair in one["waiting"].items()]
-            waits = "".join(f"; {a} waits: {why}" for a, why in ways if why != "no-place")
-        if now > told + EVERY:
-            told = now
-            err(TRIALS.line(TRIALS.status(app, name, state)) + waits)
-        time.sleep(0.1)
