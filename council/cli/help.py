@@ -1,70 +1,52 @@
-"""Shows help with Typer, whose commands are made of the table of commands."""
+"""Shows help as Typer draws it, of the table of commands."""
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature
 from typing import Any
 
-import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from council.cli.quick import COMMANDS, Command, Option, parted
 
 _ABOUT = "Several agents and people decide a question together, in files."
-_TYPES = {"flag": bool, "whole": int | None, "many": list[str]}
+_TYPES = {"flag": bool, "whole": int}
+_HOW = {"help_option_names": ["--help", "-h"]}
 
 
 def show(argv: list[str]) -> int:
     """Show the help of the command or group that a line begins with, else of all commands."""
     name, words, _ = parted(argv)
     group = words[:1] if any(one.startswith(f"{(words or ['?'])[0]} ") for one in COMMANDS) else []
-    _app(name).main([*(name.split() or group), "--help"], "council", standalone_mode=False)
+    line = [*(name.split() or group), "--help"]
+    _all(name).main(line, "council", standalone_mode=False)
     return 0
 
 
-def _app(only: str) -> Any:
+def _all(only: str) -> TyperGroup:
     """Return Typer's `council`, with one command, or with all of them where `only` is ""."""
-    settings = {"help_option_names": ["--help", "-h"]}
-    made = typer.Typer(help=_ABOUT, context_settings=settings, add_completion=False)
-    made.callback()(_root)
+    version = TyperOption(param_decls=["--version"], is_flag=True, help="Print the version.")
+    made = TyperGroup(help=_ABOUT, params=[version], context_settings=_HOW)
     groups = {"": made}
     for found in map(Command, [only] if only else COMMANDS):
         group, _, last = found.name.rpartition(" ")
+        panel: Any = {"rich_help_panel": found.panel, "hidden": not found.panel}
         if group not in groups:
-            names = [name for name in COMMANDS if name.startswith(f"{group} ")]
-            words = [name.partition(" ")[2] for name in names if Command(name).panel]
-            groups[group] = typer.Typer(help=f"Commands: {', '.join(words)}.")
-            made.add_typer(groups[group], name=group, rich_help_panel=found.panel)
-        groups[group].command(
-            last,
-            help=f"{found.summary}\n\nExample: council {found.example}",
-            short_help=found.summary,
-            hidden=not found.panel,
-            rich_help_panel=found.panel,
-        )(_function(found))
-    return typer.main.get_command(made)
+            names = [one for one in COMMANDS if one.startswith(f"{group} ") and Command(one).panel]
+            about = f"Commands: {', '.join(one.partition(' ')[2] for one in names)}."
+            groups[group] = TyperGroup(name=group, help=about, rich_help_panel=found.panel)
+            made.add_command(groups[group])
+        told: Any = {"short_help": found.summary, **panel}
+        told["help"] = f"{found.summary}\n\nExample: council {found.example}"
+        params: Any = list(map(_parameter, found.options))
+        groups[group].add_command(TyperCommand(last, params=params, **told))
+    return made
 
 
-def _root(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    del version
-
-
-def _function(found: Command) -> Any:
-    """Return a function with the signature from which Typer makes a command's help."""
-
-    def made(**_values: Any) -> None: ...
-
-    shown: Any = made
-    shown.__signature__ = Signature([_parameter(one) for one in found.options])
-    shown.__annotations__ = {one.name: _TYPES.get(one.kind, str) for one in found.options}
-    return shown
-
-
-def _parameter(one: Option) -> Parameter:
-    default: Any = ... if one.required else one.unset()
+def _parameter(one: Option) -> Any:
     told: dict[str, Any] = {"help": one.help, "metavar": one.metavar or None}
-    told |= {"show_default": False, "hidden": not one.help}
-    kind: Any = typer.Option(default, *one.flags, **told)
+    told |= {"show_default": False, "hidden": not one.help, "required": one.required}
+    told |= {"type": _TYPES.get(one.kind, str), "default": one.unset() or None}
     if not one.flags:
-        kind = typer.Argument(default, **told)
-    annotation = _TYPES.get(one.kind, str)
-    return Parameter(one.name, Parameter.KEYWORD_ONLY, default=kind, annotation=annotation)
+        return TyperArgument(param_decls=[one.name], nargs=-1 if one.kind == "many" else 1, **told)
+    told |= {"multiple": one.kind == "many", "is_flag": one.kind == "flag"}
+    return TyperOption(param_decls=[one.name, *one.flags], **told)
