@@ -24,7 +24,7 @@ def message(app: App, given: Given) -> Said:
     text, priority = text_of(app, given.text, given.file), given.priority or "P1"
     of: dict[str, Any] = {**_common(given), "priority": priority}
     made = service.message(app, text, person(app, given.as_), given.to, **of)
-    return Said(data=made, reply="message")
+    return Said(data=made)
 
 
 def call(app: App, given: Given) -> Said:
@@ -44,29 +44,18 @@ def call(app: App, given: Given) -> Said:
     of: dict[str, Any] = {**_common(given), "limits": limits, "schema": schema}
     waiting(given.to)
     made = service.call(app, text, person(app, given.as_), given.to, **of)
-    fault, notes, is_cut = made.get("error", {}), list[str](), made["length"] > len(made["summary"])
-    if is_cut:
-        whole = f"council artifact fetch {made['artifacts'][0]}"
-        notes.append(f"cut: {made['length']} characters in all; the whole: {whole}")
-    if fault:
+    notes = []
+    if fault := made.get("error", {}):
         hint = f" ({fault['hint']})" if fault.get("hint") else ""
-        notes.append(f"council: {made['status']}: {fault['code']}: {fault['message']}{hint}")
-    shown = [made["summary"], *notes[:1]] if is_cut else [made["summary"]]
-    text, code = "\n".join(filter(None, shown)), _EXIT[made["status"]]
-    return Said(data=made, text=text, notes=notes[is_cut:], code=code)
+        notes = [f"council: {made['status']}: {fault['code']}: {fault['message']}{hint}"]
+    more = {"cut": made["length"] > len(made["summary"]), "artifacts": made["artifacts"][:1]}
+    return Said(data=made, more=more, notes=notes, code=_EXIT[made["status"]])
 
 
 def inbox(app: App, given: Given) -> Said:
     """Print the messages of an agent that looks at its own inbox."""
     agent = who(app, given.as_)
-    made = service.inbox(app, agent, reads=True)
-    return Said(data=made, text=letters(made) or f"{agent} has no messages.")
-
-
-def letters(rows: list[dict[str, Any]]) -> str:
-    """Return messages as lines, each with whether its agent has seen it."""
-    line = "{at} {fromAgentId} ({priority}, {fate}): {message}"
-    return "\n".join(line.format(**row, fate="seen" if row["seen"] else "unread") for row in rows)
+    return Said(data=service.inbox(app, agent, reads=True), more={"agent": agent})
 
 
 def artifact_publish(app: App, given: Given) -> Said:

@@ -10,8 +10,11 @@ from council.cli.printing import Said
 from council.cli.quick import Given
 from council.kernel import codec, times
 from council.kernel.errors import Usage
-from council.kernel.record import Any
+from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Rows = list[dict[str, Any]]
 _OVER = ("archived", "closed")  # rooms and contexts that `list` still shows
@@ -46,18 +49,15 @@ def show(app: App, given: Given) -> Said:
     which = given.which
     if which and not app.is_open(which):  # an id is meant before a part of a title
         rows = _artifacts(app) if which[:4] == "art_" else [*_brief(app, which), *_agents(app)]
-        for row in rows:
-            if which == next(iter(row.values())):
-                known = {_label(key): one for key, one in row.items() if one}
-                known.pop("agent name", "")  # the same as its name
-                data, more = {**row}, dict[str, Any](data=_cells(known))
-                from council.cli.delegating import letters  # late: most have no messages
+        for row in [row for row in rows if which == next(iter(row.values()))]:
+            known = {_label(key): one for key, one in row.items() if one}
+            known.pop("agent name", "")  # the same as its name
+            if "agentId" in row:
                 from council.delegation import service  # late: as above
 
                 reads = app.env.get("COUNCIL_AGENT") == which  # itself
-                if inbox := service.inbox(app, which, reads=reads) if "agentId" in row else []:
-                    data["inbox"], more["letters"] = inbox, letters(inbox)
-                return Said(data=data, more=more, reply="facts")
+                row |= {"inbox": inbox} if (inbox := service.inbox(app, which, reads)) else {}
+            return Said(data=row, more={"data": known}, reply="facts")
     form = "consensus" if given.consensus else given.format
     data, text = named.show(app, which, form, given.at or 0, given.last or 0)
     if given.section and "contributions" in data:  # of which there is one
@@ -83,13 +83,8 @@ def list_(app: App, given: Given) -> Said:
         kind, rows = "minutes", minutes.rows(app.root, given.search, begin)
         if given.stats:
             measured = minutes.stats(rows)
-            told = {_label(key): one for key, one in measured.items()}
-            return Said(data=measured, more={"data": _cells(told)}, reply="facts")
-    elif place := {"rooms": "channels", "tasks": "tasks", "calls": "calls"}.get(kind):
-        from council.observe import status as look  # late: as above
-
-        rows = look.status(app).get(place, [])
-        return Said(data=rows, text="\n".join(one["line"] for one in rows) or f"No {kind}.")
+            told = {_label(key): one for key, one in _cells(measured).items()}
+            return Said(data=measured, more={"data": told}, reply="facts")
     elif kind in _LISTS:
         words, rows = given.search.casefold().split(), _LISTS[kind](app)
         rows = [row for row in rows if row.get("createdAt", "~") >= begin]
@@ -99,8 +94,7 @@ def list_(app: App, given: Given) -> Said:
         raise Usage("usage", f"cannot list {kind[:40]!r}", hint)
     shown = rows if kind == "minutes" else list(map(_cells, rows))
     nothing = "" if rows else "missed" if given.search or given.since else "none"
-    more = {"rows": shown, "missed": "", "none": "", nothing: True}
-    return Said(data=rows, more=more, reply=kind)
+    return Said(data=rows, more={"rows": shown, nothing: True}, reply=kind)
 
 
 def _cells(row: dict[str, Any]) -> dict[str, Any]:
@@ -115,10 +109,14 @@ def _since(given: Given) -> str:
     return str(since).removesuffix("T00:00:00Z")
 
 
-def _open(app: App) -> Rows:
+def _status(app: App) -> dict[str, Any]:
     from council.observe import status as look  # late: minutes need no status
 
-    found, unread = look.status(app), {"currentPhase": "broken", "tour": "", "waiting": []}
+    return look.status(app)
+
+
+def _open(app: App) -> Rows:
+    found, unread = _status(app), {"currentPhase": "broken", "tour": "", "waiting": []}
     broken = [{**unread, "name": e["name"], "topic": e["message"]} for e in found["errors"]]
     return [*found["conversations"], *broken]
 
@@ -149,7 +147,13 @@ def _brief(app: App, which: str) -> Rows:
     return [{"brief": which, **codec.loads(found)}] if found else []
 
 
-_LISTS = {"conversations": _open, "agents": _agents, "artifacts": _artifacts}
+_LISTS: dict[str, Callable[[App], Rows]] = {
+    "conversations": _open,
+    "agents": _agents,
+    "rooms": lambda app: _status(app)["channels"],
+    "tasks": lambda app: _status(app)["tasks"],
+    "artifacts": _artifacts,
+}
 
 
 def log(app: App, given: Given) -> Said:
