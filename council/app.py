@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 FORMAT = "3"
 DEFAULT = "active"  # the conversation that is meant where none is named
+_KINDS = (  # package and name of a row, and from `.council` on the folders of what is in use
+    ("councils", "CONVERSATIONS"),
+    ("rooms", "ROOMS", "../channels", "rooms"),  # a page may be there before its journal
+    ("tasks", "CONTEXTS", "contexts"),
+    ("delegation", "CALLS", "calls"),
+    ("trial", "TRIALS", "trials"),
+)
 
 
 class App:
@@ -93,31 +100,12 @@ class App:
     def kinds(self) -> list[KindRow]:
         """The table of kinds; one row makes a further one. What was never used is left out."""
         self.fetch()
-        from council.councils.row import CONVERSATIONS  # late: reading needs no row
-
-        made: list[KindRow] = [CONVERSATIONS]
-        places = f"{self.root}/memory/shared/channels", f"{self.state_folder}/rooms"
-        if any(map(os.path.isdir, places)):  # the page of a room may not have been made here yet
-            from council.rooms.row import ROOMS  # late: as above
-
-            made.append(ROOMS)
-        if os.path.isdir(f"{self.state_folder}/contexts"):
-            from council.tasks.row import CONTEXTS  # late: as above
-
-            made.append(CONTEXTS)
-        if os.path.isdir(f"{self.state_folder}/calls"):
-            from council.delegation.row import CALLS  # late: as above
-
-            made.append(CALLS)
-        if os.path.isdir(f"{self.state_folder}/trials"):
-            from council.trial.row import TRIALS  # late: as above
-
-            made.append(TRIALS)
-        return made
-
-    def others(self) -> list[tuple[KindRow, str]]:
-        """Return the row and name of each open document that is no conversation."""
-        return [(row, name) for row in self.kinds[1:] for name in row.names(self)]
+        found: list[KindRow] = []
+        for package, name, *folders in _KINDS:
+            if not folders or any(os.path.isdir(f"{self.state_folder}/{one}") for one in folders):
+                module = __import__(f"council.{package}.row", None, None, [name])  # only if used
+                found.append(getattr(module, name))
+        return found
 
     def other(self, which: str) -> KindRow | None:
         """Return the row of the document of another kind that has exactly this name."""

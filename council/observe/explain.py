@@ -22,7 +22,7 @@ Made = dict[str, Any]
 def explain(app: App, which: str = "") -> Made:
     """Return the explanation of a conversation, minutes, a code or a word (`json.md`)."""
     which = which or app.env.get("COUNCIL_NAME", "")
-    if which in app.conversations():
+    if app.is_open(which):
         return conversation(app, which)
     if kind := app.other(which):
         state = kind.document(app, which).read()

@@ -7,12 +7,12 @@ import shutil
 from contextlib import suppress
 from glob import glob
 
-from council.councils import row, service
+from council.councils import row
 from council.kernel import files, shared, times
 from council.kernel.errors import Conflict, NotFound, Usage
 from council.kernel.page import decoded
 from council.kernel.record import TYPE_CHECKING, Any
-from council.observe import board
+from council.observe import board, named
 from council.runs import places
 
 if TYPE_CHECKING:
@@ -37,39 +37,32 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()
         return {**made, "remove": sorted(one for one in logs if _newest(f"{root}/{one}") < before)}
-    if not app.is_open(which) and (kind := app.other(which)):
-        of = kind.document(app, which)
-        paths = [os.path.relpath(one, root) for one in (of.folder, of.page) if one]
-        state = of.peek()
-        ident, paths = kind.ident(state), [*paths, *kind.kept(state)]
-        paths += [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
-        paths += glob(f"{PROMPTS[:-1]}{ident}.*", root_dir=root)
-        mine = f"conversation: {ident}"  # as the front matter of minutes says it
-        paths += [one for one in glob(MINUTES, root_dir=root) if _has(f"{root}/{one}", mine)]
-        return {**made, "remove": [one for one in paths if os.path.lexists(f"{root}/{one}")]}
-    document = service.document(app, which)
-    state, folder = document.peek(), os.path.relpath(document.folder, root)
-    made |= {"conversationId": state.conversation_id, "name": state.name}
-    if document.page is not None and not entry:
+    kind, document = named.meant(app, which)
+    state, is_council = document.peek(), kind is app.kinds[0]
+    ident = kind.ident(state)
+    made |= {"conversationId": ident, "name": state.name}
+    if is_council and document.page and not entry:
         what = f"{state.name} is still open"
         raise Conflict("still-open", what, f"council cancel --name {state.name}")
-    if entry and entry not in [one.id for one in state.entries]:
+    if entry and entry not in [one.id for one in getattr(state, "entries", ())]:
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
-    made["remove"] = [one for one in logs if one.startswith(f"{RUNS}/{state.conversation_id}.")]
-    ident, found = state.conversation_id, glob(PROMPTS, root_dir=root)
-    made["remove"] += [one for one in found if ident in one or _has(f"{root}/{one}", ident)]
+    paths = [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
+    words = ident if is_council else f"({ident})"  # a short one may be a part of other texts
+    found = glob(PROMPTS, root_dir=root)
+    paths += [one for one in found if f"/{ident}." in one or _has(f"{root}/{one}", words)]
     if entry:
-        return {**made, "redact": folder}
-    found = glob(MINUTES, root_dir=root)
-    mine = f"conversation: {ident}"  # as above
-    made["remove"] += [one for one in found if _has(f"{root}/{one}", mine)]
-    return {**made, "remove": sorted([*made["remove"], folder])}
+        return {**made, "remove": paths, "redact": os.path.relpath(document.folder, root)}
+    mine = f"conversation: {ident}"  # as the front matter of minutes says it
+    paths += [one for one in glob(MINUTES, root_dir=root) if _has(f"{root}/{one}", mine)]
+    own = [os.path.relpath(one, root) for one in (document.folder, document.page) if one]
+    there = [one for one in (*own, *kind.kept(state)) if os.path.lexists(f"{root}/{one}")]
+    return {**made, "remove": sorted([*paths, *there])}
 
 
 def carry_out(app: App, made: dict[str, Any]) -> dict[str, Any]:
     """Remove what a plan names; return the plan. Safe to repeat."""
     if made["redact"]:
-        document = service.document(app, made["conversationId"])
+        document = named.meant(app, made["conversationId"])[1]
         document.redact(lambda event: without(event, made["entry"]))
         if document.page is None:
             row.write_minutes(app, document.peek(), replace=True)

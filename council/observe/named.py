@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 _WRITES = ("created", "modified", "moved", "deleted")  # opening and closing make events as well
 
 
+def meant(app: App, which: str) -> tuple[KindRow, Document[Any]]:
+    """Return what a name means: before any other document a conversation that is open."""
+    if which and not app.is_open(which) and (kind := app.other(which)):
+        return kind, kind.document(app, which)
+    return app.kinds[0], service.document(app, which)
+
+
 def show(app: App, which: str, form: str = "", at: int = 0, last: int = 0) -> tuple[Any, str]:
     """Return a conversation, minutes, or another document, as data and as text for people.
 
@@ -50,13 +57,8 @@ def say(app: App, name: str, text: str, to: str, by: str, key: str = "") -> dict
 
 
 def log(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the revisions of a conversation, open or closed, or of another document, from a day on.
-
-    What is sealed now is left out of the events. An open conversation is meant before any other.
-    """
-    kind = None if app.is_open(which) else app.other(which)
-    document = kind.document(app, which) if kind else service.document(app, which)
-    return (row for row in revisions(kind or app.kinds[0], document) if row["at"] >= since)
+    """Yield the revisions of a document from a day on, without what is sealed now."""
+    return (row for row in revisions(*meant(app, which)) if row["at"] >= since)
 
 
 def revisions(kind: KindRow, document: Document[Any]) -> Iterator[dict[str, Any]]:
@@ -82,11 +84,9 @@ def revisions(kind: KindRow, document: Document[Any]) -> Iterator[dict[str, Any]
 
 def lines(app: App, which: str = "", since: str = "") -> Iterator[dict[str, Any]]:
     """Yield each event as a program reads it, of one document or of all open ones."""
-    for one in [which] if which else app.conversations():
-        for row in log(app, one, since):
-            yield from of(row)
-    for kind, name in () if which else app.others():
-        for row in revisions(kind, kind.document(app, name)):
+    every = ((kind, kind.document(app, name)) for kind in app.kinds for name in kind.names(app))
+    for kind, document in [meant(app, which)] if which else every:
+        for row in revisions(kind, document):
             yield from of(row) if row["at"] >= since else ()
 
 
