@@ -52,8 +52,7 @@ def steer(app: App, given: Given) -> Said:
         ident, one = member(app, given.who)
         words = [ident, None if given.leaves else one]
         persons = [ident] if one.agent_id is None and not given.leaves else []
-    decide, by = getattr(decisions, given.verb), _me(app, given)
-    made = service.change(app, name, lambda state: decide(state, *words, app.now), by)
+    made = service.change(app, name, _me(app, given), getattr(decisions, given.verb), *words)
     return Said(data=made, notes=_people(persons), reply="room")
 
 

@@ -18,8 +18,9 @@ def create(state: Room, room: Room) -> list[Event]:
     """Open a room; of a discussion the guide is the first message. The same again is a repeat."""
     about, at = room.discussion, room.created_at
     if state.channel_id:
-        old, new = ((one.mode, one.members, *_asked_of(one.discussion)) for one in (state, room))
-        if old == new:
+        open_ = {"completed_at": None, "summary": "", "minutes": ""}
+        old = state.discussion and state.discussion.copy(**open_)
+        if (state.mode, state.members, old) == (room.mode, room.members, about):
             return []
         what = f"there is a {state.mode} room {room.name} already"
         raise Conflict("exists", what, "choose another name")
@@ -28,10 +29,6 @@ def create(state: Room, room: Room) -> list[Event]:
         return [made]
     hearing.check_guide(about.guide)
     return [made, rules.by_moderator("guide", about.guide, at)]
-
-
-def _asked_of(about: m.Discussion | None) -> list[str]:
-    return [about.guide, about.callback, about.initiator] if about else []
 
 
 def mode(state: Room, to: str, at: datetime) -> list[Event]:
@@ -93,17 +90,18 @@ def begin(state: Room, agent: str, run: str, at: datetime) -> list[Event]:
     return [{"type": "began", "agent": agent, "runId": run, "at": times.text(at)}]
 
 
-def end(state: Room, agent: str, run: str, text: str, at: datetime, anchor: int = 0) -> list[Event]:
-    """End the speaker's turn with its final text, or its tail; other ends are ignored."""
+def end(state: Room, agent: str, run: str, text: str, anchor: int, at: datetime) -> list[Event]:
+    """End the speaker's turn with its final text, or its tail; other ends are ignored.
+
+    `anchor` is the newest message that it knew, if its program says so; 0 is that of its begin.
+    """
     is_other = state.run_id and run and run != state.run_id
     if why_not(state, agent, run) or agent != state.current_speaker or is_other:
         return []
-    empty, words = hearing.is_pass(text), hearing.gist(text)
-    alike = not empty and hearing.is_alike(state.said.get(agent, ""), words)
-    until = at + timedelta(seconds=state.rules.delivery_timeout, microseconds=999_999)
-    made: Event = {"type": "ended", "agent": agent, "runId": run, "empty": empty, "gist": words}
-    made |= {"tail": hearing.tail_of(text, state.rules.tail_length), "alike": alike}
-    made |= {"anchor": max(state.anchor, min(anchor, state.count)), "until": times.text(until)}
+    made: Event = {"type": "ended", "agent": agent, "runId": run, "empty": hearing.is_pass(text)}
+    made["tail"] = hearing.tail_of(text, state.rules.tail_length)
+    made["anchor"] = max(state.anchor, min(anchor, state.count))
+    made["until"] = times.until(at, timedelta(seconds=state.rules.delivery_timeout))
     return [{**made, "at": times.text(at)}]
 
 

@@ -7,7 +7,7 @@ from council.kernel.record import Any
 from council.kernel.words import load
 from council.rooms.model import NO_REPLY, Member, Message
 
-LOOKED_AT, _GIST = 20, 600
+LOOKED_AT = 20
 _LABEL = r"(?im)^[ \t]*(?:[*_]{{0,3}}|\[)@?(?:{})(?:[*_]{{0,3}}:[*_]{{0,3}}|\])[ \t]*"
 _MARKUP = r"[\s*_`\"'>~]*"
 _PASS = rf"{_MARKUP}(?:NO_REPLY{_MARKUP}\.?{_MARKUP}(?:\([^()]*\)|\[[^\[\]]*\])?\.?{_MARKUP})+"
@@ -84,28 +84,17 @@ def tail_of(text: str, length: int) -> str:
 
 
 def has_arrived(tail: str, messages: list[Message], anchor: int, agent: str) -> bool:
-    """Return whether a text with that fingerprint was said by an agent after the anchor.
+    """Return whether what an agent said after the anchor ends with that fingerprint.
 
-    The newest of its messages must end with it; a fragment that is shorter is read on from those
-    before, without blanks, which get lost where a text is cut.
+    It may lie in several messages. Blanks do not count: they get lost where a text is cut.
     """
     own = [one for one in messages[-LOOKED_AT:] if agent in (one.author, one.agent_id)]
-    kept = [one.content.rstrip() for one in own if one.id > anchor]
-    if not kept or not tail:
-        return False
-    if len(kept[-1]) >= len(tail):
-        return kept[-1].endswith(tail)
-    return "".join("".join(kept).split()).endswith("".join(tail.split()))
-
-
-def gist(text: str) -> str:
-    """Return so much of a text as shows whether its author repeats it."""
-    plain = " ".join(text.split())
-    return plain if len(plain) <= _GIST else plain[: _GIST * 2 // 3] + plain[-_GIST // 3 :]
+    said, end = "".join(one.content for one in own if one.id > anchor), "".join(tail.split())
+    return bool(end) and "".join(said.split()).endswith(end)
 
 
 def is_alike(before: str, now: str) -> bool:
-    """Return whether two gists have nine tenths of their words in common."""
+    """Return whether two texts have nine tenths of their words in common."""
     one, other = set(before.casefold().split()), set(now.casefold().split())
     return bool(one and other) and len(one & other) >= 0.9 * len(one | other)
 

@@ -6,7 +6,7 @@ Nothing here decides anything. `rules.py` folds these events; `at` is an instant
   (id), `tied` (tie), `completed` (summary), `filed` (minutes).
 - Messages: `said` (the fields of `Message` without id), `amended` (id, content), `noted`
   (splices), `kept` (file, why).
-- Turns: `began` (agent, runId), `ended` (agent, runId, empty, alike, gist, tail, anchor, until),
+- Turns: `began` (agent, runId), `ended` (agent, runId, empty, tail, anchor, until),
   `missed` (agent, code, words: a pass, or a text that has not arrived), `floor` (agent),
   `cycle` (reason, turnState, speakers, queue, repeats), `dormant` (the same without queue),
   `turned` (turnState). All have `at`.
@@ -26,6 +26,7 @@ DISCORD = "COUNCIL_DISCORD_TOKEN"  # the variable with the token of the bot
 DISABLED, DEAD, NORMAL, SHUFFLE, ARCHIVED = "disabled", "dead", "normal", "shuffle", "archived"
 MODERATOR, NO_REPLY = "moderator", "NO_REPLY"
 KEPT, SHOWN = 200, 50  # newest messages in the state, and on the page
+FIELDS = ("id", "at", "author", "agent_id", "kind", "origin")  # of each message that is shown
 
 
 class Rules(Channels, settled=True):
@@ -57,23 +58,18 @@ class Message(Record, settled=True):
     foreign: str = ""  # its id on Discord
     key: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON object without what is not set: there are many of them."""
-        return {key: one for key, one in super().to_json().items() if one not in ("", None)}
-
 
 class Turn(Record, settled=True):
-    """How a turn of this cycle ended; `alike`: it repeats what its agent said before."""
+    """How a turn of this cycle ended; `heard` is the newest message when it began."""
 
     agent: str
     empty: bool
-    alike: bool = False
+    heard: int = 0
 
 
 class Delivery(Record, settled=True):
     """A real turn whose text has yet to arrive; after `until` it is waited for no longer."""
 
-    agent: str
     anchor: int
     tail: str
     until: str
@@ -129,12 +125,10 @@ class Room(Record):
     results: list[Turn] = []  # of this cycle
     delivery: Delivery | None = None
     dormant_at: str | None = None
-    interjected: bool = False  # not all have heard a word that had their turn
     stirred: str = ""  # why a new cycle is to begin: woken, interrupted
     calmed: str = ""  # the guard that put it to sleep: only a person wakes it
     cycles_alone: int = 0  # without a person's word
     repeats: int = 0  # cycles in a row that only repeat
-    said: dict[str, str] = {}  # what each agent said last
     ended_runs: list[str] = []
     discussion: Discussion | None = None
     tie: Tie | None = None
@@ -145,7 +139,3 @@ class Room(Record):
     def agents(self) -> list[str]:
         """Return the agents among the members, in the order of their joining."""
         return [ident for ident, one in self.members.items() if one.agent_id]
-
-    def takes_turns(self) -> bool:
-        """Return whether somebody has the floor, or all are asleep."""
-        return self.current_speaker is not None or self.dormant_at is not None

@@ -17,7 +17,7 @@ from council.rooms.rules import EVENTS, due, evolve, new, wake, work
 
 __all__ = ["EVENTS", "adopt", "due", "edits", "evolve", "new", "render", "wake", "work"]
 _HEADINGS = ("title", "metadata", "floor", "messages", "notes")
-_NOT_SHOWN = ("mark", "messages", "runs", "said", "notes")
+_NOT_SHOWN = ("mark", "messages", "runs", "notes")
 
 
 def texts(lang: str) -> dict[str, str]:
@@ -57,8 +57,7 @@ def block(state: Room) -> dict[str, Any]:
     row = {key: one for key, one in state.to_json().items() if key not in _NOT_SHOWN}
     if row["discussion"]:
         row["discussion"]["guide"] = ""
-    newest = [one.to_json() for one in state.messages[-model.SHOWN :]]
-    rows = [{key: one for key, one in row.items() if key != "content"} for row in newest]
+    rows = [one.row(model.FIELDS, ("content",)) for one in state.messages[-model.SHOWN :]]
     return {"schemaVersion": 3, **row, "messages": rows}
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from council.app import App
 
 PATH = "/api/council/relay"
-RULES = ("check-turn", "turn-complete", "get-identity", "get-channel-state")
 TOKEN, SECONDS, UNREACHABLE = "COUNCIL_RELAY_TOKEN", 10, "master_unreachable"
 REFUSALS = (400, 403, 404, 409, 422)
 

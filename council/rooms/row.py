@@ -13,7 +13,7 @@ from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime
 from council.kernel.words import fill, template
 from council.rooms import decisions, hearing, page, rules
-from council.rooms.model import DISCORD, MODERATOR, Discussion, Event, Member, Room
+from council.rooms.model import DISCORD, FIELDS, MODERATOR, Discussion, Event, Member, Room
 from council.runs import work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
@@ -109,17 +109,16 @@ class _Rooms(KindRow):
         limit = min(known.context_limit or app.settings.context_limit, app.settings.context_limit)
         newest, left = list[Any](), max(1000, limit - _FRAME)
         for m in reversed(said):
-            if left <= 0:
-                break
-            text = m.content if len(m.content) <= left else f"{m.content[:left]}…"
-            asks, left = f", to @{m.asks}" if m.asks else "", left - len(m.content) - _HEAD
-            newest.insert(0, {**vars(m), "asks": asks, "content": text})
+            if left > 0:
+                text, asks = m.content[:left] + "…" * (len(m.content) > left), m.asks
+                newest.insert(0, {**vars(m), "asks": asks and f", to @{asks}", "content": text})
+            left -= len(m.content) + _HEAD
         values = {
             **{"agent": one.agent, "room": state.name, "cycle": state.cycle, "said": newest},
             "members": ", ".join(f"@{name}" for name in state.members if name != MODERATOR),
             "order": ", ".join(f"@{name}" for name in state.speakers),
             **{"task": one.ident(state.channel_id), one.task: True, "by_hand": by_hand},
-            **{f"manual_{one.task}": by_hand, "left_out": left < -_HEAD or len(newest) < len(said)},
+            **{f"manual_{one.task}": by_hand, "left_out": left < -_HEAD},
         }
         return app.told(f"prompts/{state.lang}/room.md", one.agent, state, values)
 
@@ -147,7 +146,7 @@ class _Rooms(KindRow):
             return [*decisions.complete(state, run.agent, path, at), end]
         how = {"origin": "verified", "run_id": run.id}
         said = decisions.post(state, run.agent, run.agent, text, at, **how) if text else []
-        return [*said, *decisions.end(state, run.agent, run.id, text, at), end]
+        return [*said, *decisions.end(state, run.agent, run.id, text, 0, at), end]
 
     def exchange(self, app: App, name: str) -> None:
         if not self.document(app, name).peek().tie:
@@ -193,12 +192,12 @@ class _Rooms(KindRow):
     def status(self, app: App, name: str, state: Room) -> dict[str, Any]:
         made, folder = super().status(app, name, state), self.document(app, name).folder
         what = {"name": name, "code": "kept", "what": "an edit of the page could not be used"}
-        fixes = [f"read {folder}/conflicts/{file}" for file in state.kept_aside]
-        made["problems"] = [{**what, "fix": fix} for fix in fixes]
+        kept = [f"read {folder}/conflicts/{file}" for file in state.kept_aside]
+        made["problems"] = [{**what, "fix": fix} for fix in kept]
         if state.tie and not app.world.get(DISCORD):
             what |= {"code": "discord", "what": f"{name} is not read: {DISCORD} is not set"}
-            fix = "set it, also in the file of keys that `council schedule --install` names"
-            made["problems"].append({**what, "fix": fix})
+            what["fix"] = "set it, also in the file of keys that `council schedule --install` names"
+            made["problems"].append(what)
         status = "asleep" if state.dormant_at else state.turn_state
         return {**made, **view(state), "status": status, "calmed": state.calmed}
 
@@ -209,19 +208,17 @@ class _Rooms(KindRow):
 
     def explained(self, app: App, name: str, state: Room) -> dict[str, Any]:
         made, speaker = super().explained(app, name, state), state.current_speaker
-        first = " (the first word)" * (state.turn_at is None and state.began_at is None)
-        what = "text to arrive" if state.delivery else f"turn{first}"
-        waits = {"what": f"{speaker}'s {what}", "agentId": speaker}
-        waits |= {"since": state.began_at or state.turn_at, "until": rules.until(state) or None}
-        waits |= {"until": state.delivery.until} if state.delivery else {}
-        woken = f"the next message{' of a person' * bool(state.calmed)} wakes it"
-        after = f"then {', '.join(state.queue) or 'the next cycle'}" * bool(state.current_speaker)
-        then = [woken if state.dormant_at else after or "no turns are taken"]
-        return {**made, "waitsFor": [waits] if speaker else [], "next": then}
+        what = f"{speaker}'s {'text to arrive' if state.delivery else 'turn'}"
+        since, until = state.began_at or state.turn_at, rules.until(state) or None
+        waits = {"what": what, "agentId": speaker, "since": since, "until": until}
+        then = f"then {', '.join(state.queue) or 'the next cycle'}" if speaker else "no turns"
+        if state.dormant_at:
+            then = f"the next message{' of a person' * bool(state.calmed)} wakes it"
+        return {**made, "waitsFor": [waits] if speaker else [], "next": [then]}
 
     def shown(self, app: App, name: str, state: Room, last: int) -> tuple[dict[str, Any], str]:
         said, lines = state.messages[-last:], [self.line(self.status(app, name, state)), ""]
-        rows = [{"agentId": None, **one.to_json()} for one in said]
+        rows = [one.row((*FIELDS, "content")) for one in said]
         for one in said:
             lines.append(f"{one.id}  {one.at[:16].replace('T', ' ')} UTC  {one.author}")
             lines += [f"    {line}" for line in one.content.split("\n")]

@@ -86,7 +86,7 @@ def evolve(state: Room, event: Event) -> None:
         _ended(state, event)
     elif kind == "missed":
         if state.delivery is None:  # else it is the text that was missed
-            state.results.append(Turn(agent=event["agent"], empty=True))
+            state.results.append(Turn(agent=event["agent"], empty=True, heard=state.anchor))
         state.delivery, state.is_over = None, True
     elif kind == "mode":
         state.mode = event["mode"]
@@ -122,69 +122,62 @@ def _said(state: Room, event: Event) -> None:
 
 def _hear(state: Room, one: Message) -> None:
     """Do what a message does to the floor: it wakes, interrupts, or is just heard."""
-    if not one.agent_id:
-        state.cycles_alone, state.repeats, state.said = int(not state.dormant_at), 0, {}
+    agent, speaker = one.agent_id, state.current_speaker
+    queue = [one.asks, *(ident for ident in state.queue if ident != one.asks)]
+    others = [ident for ident in state.speakers if ident != speaker]
+    if not agent:
+        state.cycles_alone, state.repeats = int(not state.dormant_at), 0
     if state.dormant_at:
-        is_alone = state.agents() == [one.agent_id]
-        state.stirred = "" if one.agent_id and (state.calmed or is_alone) else "woken"
-    elif state.delivery is not None:
-        if one.agent_id != state.delivery.agent:
-            state.stirred = "interrupted"
+        is_alone = state.agents() == [agent]
+        state.stirred = "" if agent and (state.calmed or is_alone) else "woken"
+    elif state.delivery and agent != speaker:
+        state.stirred = "interrupted"
+    elif state.delivery:
         _arrived(state)
-    elif state.turn_at is None and state.current_speaker:  # the first word: there is an answer due
-        if one.asks in state.queue:
-            others = [ident for ident in state.queue if ident != one.asks]
-            state.queue = [state.current_speaker, *others]
-            _give(state, one.asks, one.at)
+    elif speaker and state.turn_at is None:  # the first word: there is an answer due
         state.turn_at = one.at
-    elif one.agent_id != state.current_speaker:
-        others = [turn.agent for turn in state.results if turn.agent != one.agent_id]
-        is_begun = bool(state.began_at) or any(run.is_open() for run in state.runs.by_id.values())
-        state.interjected |= is_begun or bool(others)
-        is_free = one.asks in state.queue or (one.asks and not one.agent_id)
-        if is_free and one.asks != state.current_speaker:
-            state.queue = [one.asks, *(ident for ident in state.queue if ident != one.asks)]
+        if one.asks in state.queue:
+            state.queue = [speaker, *queue[1:]]
+            _give(state, one.asks, one.at)
+        elif agent != speaker and not state.began_at:
+            state.anchor = one.id  # its turn begins with this word
+    elif speaker != agent and one.asks in (state.queue if agent else others):
+        state.queue = queue
 
 
 def _arrived(state: Room) -> None:
-    wait = state.delivery
-    if wait and hearing.has_arrived(wait.tail, state.messages, wait.anchor, wait.agent):
+    wait, agent = state.delivery, state.current_speaker
+    if wait and hearing.has_arrived(wait.tail, state.messages, wait.anchor, str(agent)):
         state.delivery, state.is_over = None, True
 
 
 def _ended(state: Room, event: Event) -> None:
-    agent, run = event["agent"], event["runId"]
-    state.results.append(Turn(agent=agent, empty=event["empty"], alike=event["alike"]))
-    state.ended_runs = [*state.ended_runs, f"{agent} {run}"][-MOST_ENDED:]
-    state.is_over = event["empty"]
+    agent, state.is_over = event["agent"], event["empty"]
+    state.results.append(Turn(agent=agent, empty=event["empty"], heard=state.anchor))
+    state.ended_runs = [*state.ended_runs, f"{agent} {event['runId']}"][-MOST_ENDED:]
     if not event["empty"]:
-        state.said[agent] = event["gist"]
         fields = {key: event[key] for key in ("tail", "anchor", "until")}
-        state.delivery = Delivery(agent=agent, **fields)
+        state.delivery = Delivery(**fields)
         _arrived(state)
 
 
 def _turned(state: Room, event: Event) -> None:
     """Begin a cycle, fall asleep, or end the taking of turns."""
-    state.current_speaker = state.turn_at = state.began_at = state.delivery = None
-    state.run_id, state.is_over, state.queue, state.results = "", False, [], []
-    state.interjected, state.stirred, state.dormant_at, state.calmed = False, "", None, ""
-    state.turn_state, kind = event["turnState"], event["type"]
+    kind, reason, at = event["type"], event.get("reason", ""), event["at"]
+    state.turn_state, state.results, state.stirred = event["turnState"], [], ""
     state.speakers = event.get("speakers", state.speakers)
     state.repeats = event.get("repeats", 0)
-    if kind == "cycle":
-        state.cycle += 1
-        state.cycles_alone += 1
-        first, *state.queue = event["queue"]
-        has_a_word = state.discussion or event["reason"] != "started"  # there is an answer due
-        _give(state, first, event["at"] if has_a_word else None)
-    elif kind == "dormant":
-        state.dormant_at = event["at"]
-        state.calmed = event["reason"] if event["reason"] in ("max-cycles", "repetition") else ""
-        state.turn += 1  # the run for a summary has a number of its own
+    state.dormant_at = at if kind == "dormant" else None
+    state.calmed = reason if reason in ("max-cycles", "repetition") else ""
+    state.cycle += kind == "cycle"
+    state.cycles_alone += kind == "cycle"
+    is_asked = kind == "cycle" and (state.discussion or reason != "started")  # by some word
+    first, *state.queue = event["queue"] if kind == "cycle" else [""]
+    _give(state, first or None, at if is_asked else None)
 
 
-def _give(state: Room, agent: str, at: str | None) -> None:
+def _give(state: Room, agent: str | None, at: str | None) -> None:
+    """Give the floor to an agent, or to nobody; runs are numbered by it, also one for a summary."""
     state.current_speaker, state.turn_at, state.anchor = agent, at, state.count
     state.turn += 1
     state.began_at, state.run_id, state.is_over, state.delivery = None, "", False, None
@@ -205,16 +198,14 @@ def due(state: Room, now: datetime) -> list[Event]:
 
 def _due(state: Room, at: str) -> Event | None:
     wanted, is_talk = _wanted(state), state.mode in (m.CHAT, m.DISCUSSION)
-    takes = is_talk and wanted != m.ARCHIVED
-    if takes and state.agents() and not state.takes_turns():
-        return _begun(state, "started")
-    if state.takes_turns() != takes and (not takes or wanted != state.turn_state):
-        return {"type": "turned", "turnState": wanted}
-    if not state.takes_turns():
-        return {"type": "turned", "turnState": wanted} if wanted != state.turn_state else None
-    if state.stirred:
-        return _begun(state, state.stirred)
-    return None if state.dormant_at else _of_turn(state, at)
+    takes_turns = state.current_speaker is not None or state.dormant_at is not None
+    if is_talk and wanted != m.ARCHIVED:
+        if takes_turns and not state.stirred:
+            return None if state.dormant_at else _of_turn(state, at)
+        if takes_turns or state.agents():
+            return _begun(state, state.stirred or "started")
+    is_new = takes_turns or wanted != state.turn_state
+    return {"type": "turned", "turnState": wanted} if is_new else None
 
 
 def _wanted(state: Room) -> str:
@@ -232,19 +223,19 @@ def _of_turn(state: Room, at: str) -> Event | None:
     """Return what becomes of the turn of the speaker."""
     agent, wait, after, ends = state.current_speaker, state.delivery, _try(state), until(state)
     code, words = "" if agent in state.agents() else "left", ""
-    if wait is not None:
-        code = code or ("undelivered" if at >= wait.until else "")
-    elif state.is_over or code:
+    if state.is_over or (code and not wait):
         return _passed_on(state)
-    elif after and after.gave_up:
+    if after and after.gave_up:
         code, words = after.gave_up.code or "no-answer", after.gave_up.words
     elif ends and at >= ends:
-        code = "timeout"
+        code = "undelivered" if wait else "timeout"
     return {"type": "missed", "agent": agent, "code": code, "words": words} if code else None
 
 
 def until(state: Room) -> str:
-    """Return until when the speaker is waited for; "" while it is run, or nobody waits."""
+    """Return until when the speaker or its text is waited for; "" while it is run, or for none."""
+    if state.delivery:
+        return state.delivery.until
     since = state.began_at or state.turn_at
     own = [run for run in state.runs.by_id.values() if run.tour == state.turn]
     if not since or any(not run.outcome for run in own):
@@ -259,14 +250,15 @@ def _passed_on(state: Room) -> Event:
     following = next((one for one in state.queue if one in here), "")
     if following:
         return {"type": "floor", "agent": following}
-    real = [one for one in results if not one.empty]
-    repeats = state.repeats + 1 if real and all(one.alike for one in real) else 0
+    real = [one.agent for one in results if not one.empty]
+    repeats = state.repeats + 1 if real and all(_repeats(state, one) for one in real) else 0
     joined = [one for one in here if one not in before]
+    is_heard = all(_has_heard_all(state, one) for one in results if one.agent in here)
     if not here:
         reason = "all-left"
-    elif is_dormant([one.empty for one in results], len(joined)) and not state.interjected:
+    elif is_dormant([one.empty for one in results], len(joined)) and is_heard:
         reason = "all-passed"
-    elif len(here) == 1 and not (state.interjected or joined):
+    elif len(here) == 1 and is_heard and not joined:
         reason = "alone"  # it would answer itself
     elif 0 < state.rules.max_repeats <= repeats:
         reason = "repetition"
@@ -277,6 +269,18 @@ def _passed_on(state: Room) -> Event:
     return {**made, "type": "dormant" if reason else "cycle"}
 
 
+def _has_heard_all(state: Room, turn: Turn) -> bool:
+    """Return whether nobody else, but the moderator, has spoken since a turn began."""
+    newer = [one for one in state.messages if one.id > turn.heard]
+    return all(one.author in (turn.agent, m.MODERATOR) for one in newer)
+
+
+def _repeats(state: Room, agent: str) -> bool:
+    """Return whether an agent's newest message says what it has said shortly before."""
+    own = [one.content for one in state.messages if one.agent_id == agent]
+    return any(hearing.is_alike(one, own[-1]) for one in own[-4:-1])
+
+
 def _begun(state: Room, reason: str, repeats: int = 0, last: str = "") -> Event:
     """Return that a cycle begins; `last` spoke last, where another one has ended."""
     speakers, wanted = rebuilt(state.speakers, state.agents()), _wanted(state)
@@ -284,9 +288,9 @@ def _begun(state: Room, reason: str, repeats: int = 0, last: str = "") -> Event:
         speakers = shuffled(speakers, last, f"{state.channel_id}/{state.cycle + 1}")
     asks = state.messages[-1].asks if state.messages and state.stirred else ""
     first = [asks] if asks in speakers else []
-    made = {"reason": reason, "turnState": wanted, "speakers": speakers, "repeats": repeats}
-    made["queue"] = first + [one for one in speakers if one not in first]
-    return {"type": "cycle" if speakers else "dormant", **made}
+    queue = first + [one for one in speakers if one not in first]
+    made = {"reason": reason, "turnState": wanted, "speakers": speakers, "queue": queue}
+    return {"type": "cycle" if speakers else "dormant", **made, "repeats": repeats}
 
 
 # --- whom to run ---
@@ -322,8 +326,7 @@ def wake(state: Room, by_hand: frozenset[str] = frozenset()) -> datetime | None:
     has to be asked for again and again.
     """
     about, after = state.discussion, _try(state)
-    moments = [state.delivery.until if state.delivery else until(state)]
-    moments += [state.created_at] if state.tie else []
+    moments = [until(state), state.created_at if state.tie else ""]
     if about and about.completed_at and not about.minutes:
         moments.append(about.completed_at)
     if after and after.open:

@@ -14,10 +14,9 @@ from council.rooms.model import Discussion, Event, Member, Room
 from council.rooms.row import ROOMS, SUMMARIES, author, discord, member, view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from council.app import App
     from council.kernel.document import Change
+    from council.kernel.times import datetime
 
 POLL = 1.0  # seconds between two looks for a text on Discord
 SILENT = "dirigent/no-reply"  # the model that says nothing (document 001, Turn Flow)
@@ -43,72 +42,71 @@ def create(
     """Make a room; of a discussion `by` is the initiator, and `callback` the room to report to."""
     relay.refuse_slave(app)
     ident = ids.checked_name(name if ids.is_name(name) else ids.slug(name), "room name")
-    at, about = times.text(app.now), None
-    if mode == m.DISCUSSION:
-        initiator, one = member(app, by)
-        back = named(app, callback) if callback else ""
-        about = Discussion(initiator=initiator, guide=guide, callback=back)
-        about.by_agent = one.agent_id is not None
-    facts: dict[str, Any] = {"name": ident, "mode": mode, "created_at": at, "discussion": about}
-    facts |= {"channel_id": f"{ident}-{os.urandom(4).hex()}", "lang": app.settings.language or "en"}
+    room = Room(name=ident, mode=mode, channel_id=f"{ident}-{os.urandom(4).hex()}")
+    room.created_at, room.lang = times.text(app.now), app.settings.language or "en"
     others = [word for word in people if word.strip().casefold() != m.MODERATOR]
-    facts["members"] = {m.MODERATOR: Member(), **dict(member(app, word) for word in others)}
+    room.members = {m.MODERATOR: Member(), **dict(member(app, word) for word in others)}
     rules = {**app.settings.channels.to_json(), "backoff": app.settings.retry_backoff}
-    room = Room(**facts, rules=m.Rules.from_json(rules))
-    made = change(app, ident, lambda state: decisions.create(state, room), by, create=True)
+    room.rules = m.Rules.from_json(rules)
+    if mode == m.DISCUSSION:
+        (initiator, one), back = member(app, by), named(app, callback) if callback else ""
+        room.discussion = Discussion(initiator=initiator, guide=guide, callback=back)
+        room.discussion.by_agent = one.agent_id is not None
+    made = change(app, ident, by, lambda state, _: decisions.create(state, room), create=True)
     return {**made, "outcome": "created"} if made["outcome"] == "changed" else made
 
 
 def change(
-    app: App, name: str, decide: Callable[[Room], list[Event]], by: str, create: bool = False
+    app: App, name: str, by: str, decide: Any, *words: Any, create: bool = False
 ) -> dict[str, Any]:
-    """Record what is decided, and start who has the floor now; return what is said of the room."""
-    made = ROOMS.document(app, name).change(decide, by=by, at=app.now, create=create)
+    """Record what is decided of the room's state, words and time; return what is said of it."""
+    made, woken = _done(app, name, by, decide, *words, create=create)
     outcome = "changed" if made.events else "unchanged"
-    return {**view(made.state), "outcome": outcome, "woken": follow(app, name, made)}
+    return {**view(made.state), "outcome": outcome, "woken": woken}
 
 
-def follow(app: App, name: str, made: Change) -> list[str]:
-    """Show whose turn it is, and start its run; inside a run its supervisor does that."""
+def _done(
+    app: App, name: str, by: str, decide: Any, *words: Any, create: bool = False
+) -> tuple[Change, list[str]]:
+    """Do what is due, then what is decided; show whose turn it is, and start its run.
+
+    Inside a run its supervisor starts it.
+    """
+    room, at, is_run = ROOMS.document(app, name), app.now, app.env.get("COUNCIL_TOKEN")
+    if not create and page.due(room.read(), at):
+        room.change(lambda _: [], by="council", at=at)
+    made = room.change(lambda state: decide(state, *words, at), by=by, at=at, create=create)
     app.changed(made, ROOMS)
-    signal(app, name, made.events)
     state: Room = made.state
-    if state.tie and made.events and not app.env.get("COUNCIL_TOKEN"):
-        from contextlib import suppress  # late: few rooms are channels elsewhere
-
-        with suppress(Unexpected):  # the heartbeat says what is wrong, and does it again
+    path = f"{app.root}/memory/shared/channels/{name}.signal"
+    try:  # both are hints: the heartbeat says what is wrong, and does it again
+        if any(one["type"] in ("floor", "cycle") for one in made.events):
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+            os.unlink(path)  # the schedule identifier is posted, and deleted (document 001)
+        if state.tie and made.events and not is_run:
             ROOMS.exchange(app, name)
-        state = ROOMS.document(app, name).peek()
-    ours = [f"{one.agent}/tasks/{one.ident(state.channel_id)}" for one in page.work(state, app.now)]
+            state = room.peek()
+    except (OSError, Unexpected):
+        pass
+    ours = [f"{one.agent}/tasks/{one.ident(state.channel_id)}" for one in page.work(state, at)]
     told = [os.path.lexists(f"{app.root}/memory/agents/{one}.md") for one in ours]
-    if all(told) or app.env.get("COUNCIL_TOKEN"):
-        return []
+    if all(told) or is_run:
+        return made, []
     from council.runs import starting  # late: only where somebody is woken
 
-    return list(starting.start(app, ROOMS, name, state).woken)
-
-
-def signal(app: App, name: str, events: list[Event]) -> None:
-    """Post the schedule identifier and delete it: a file, for programs that watch the folder."""
-    path = f"{app.root}/memory/shared/channels/{name}.signal"
-    try:
-        if any(one["type"] in ("floor", "cycle") for one in events):
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
-            os.unlink(path)
-    except OSError:
-        return  # a hint only
+    return made, list(starting.start(app, ROOMS, name, state).woken)
 
 
 def post(app: App, which: str, text: str, by: str, key: str = "") -> dict[str, Any]:
     """Say something in a room; in an archived one the moderator answers."""
     name, found = named(app, which), list[Event]()
 
-    def decide(state: Room) -> list[Event]:
+    def decide(state: Room, at: datetime) -> list[Event]:
         ident, agent, origin = author(app, state, by)
-        found[:] = decisions.post(state, ident, agent, text, app.now, origin=origin, key=key)
+        found[:] = decisions.post(state, ident, agent, text, at, origin=origin, key=key)
         return found
 
-    made = change(app, name, decide, by)
+    made = change(app, name, by, decide)
     told = {"reply": "".join(event["content"] for event in found[1:])}
     return {**made, "outcome": "posted" if found else "already-posted", **told}
 
@@ -121,9 +119,9 @@ def begin(app: App, which: str, agent: str, run: str = "") -> dict[str, Any]:
             return relay.ask(app, "check-turn", **asked)
         except Unexpected as error:  # then nobody may
             silent = {"allowed": False, "currentSpeaker": None, "model": SILENT, "anchor": 0}
-            return {**silent, "reason": relay.UNREACHABLE, "words": error.message}
+            return {**silent, "reason": error.code, "words": error.message}
     try:
-        state = _turn(app, named(app, which), agent, decisions.begin, agent, run)[0].state
+        state = _done(app, named(app, which), agent, decisions.begin, agent, run)[0].state
     except NotFound:
         state = Room()  # a room that was never seen takes no turns
     why = decisions.why_not(state, agent, run)
@@ -147,26 +145,15 @@ def end(
         return relay.ask(app, "turn-complete", **told, isEmpty=hearing.is_pass(text), tail=tail)
     name = named(app, which)
     is_over = run and f"{agent} {run}" in ROOMS.document(app, name).peek().ended_runs
-    made, woken = _turn(app, name, agent, decisions.end, agent, run, text, anchor=anchor)
+    made, woken = _done(app, name, agent, decisions.end, agent, run, text, anchor)
     is_end = any(one["type"] == "ended" for one in made.events)
     while made.state.tie and made.state.delivery:  # until it lies there, or time is up
         time.sleep(POLL)
         ROOMS.exchange(app, name)
-        made, woken = _turn(app, name, agent, lambda *_: [])
+        made, woken = _done(app, name, agent, lambda *_: [])
     outcome = "already-ended" if is_over else "advanced" if is_end else "ignored"
     outcome = "awaiting-delivery" if is_end and made.state.delivery else outcome
     return {**view(made.state), "outcome": outcome, "woken": woken}
-
-
-def _turn(
-    app: App, name: str, by: str, decide: Any, *words: str, **more: Any
-) -> tuple[Change, list[str]]:
-    """Do what a hook says of a turn, after all that is due."""
-    room = ROOMS.document(app, name)
-    if page.due(room.read(), app.now):
-        room.change(lambda _: [], by="council", at=app.now)
-    made = room.change(lambda state: decide(state, *words, app.now, **more), by=by, at=app.now)
-    return made, follow(app, name, made)
 
 
 def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
@@ -176,8 +163,8 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
     if not os.path.lexists(whole) and os.path.basename(path) == path:
         whole = os.path.realpath(f"{root}/{SUMMARIES}/{path}")
 
-    def decide(state: Room) -> list[Event]:
-        made = decisions.complete(state, by, os.path.relpath(whole, root), app.now)
+    def decide(state: Room, at: datetime) -> list[Event]:
+        made = decisions.complete(state, by, os.path.relpath(whole, root), at)
         if not whole.startswith(f"{root}/{SUMMARIES}/"):
             raise Refused("outside", f"{path} is not in {SUMMARIES}", "put the summary there")
         if not os.path.isfile(whole):
@@ -185,7 +172,7 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
             raise kind("no-summary", f"{path} is no file", f"write the summary into {SUMMARIES}/")
         return made
 
-    made = change(app, name, decide, by)
+    made = change(app, name, by, decide)
     return {**made, "minutes": ROOMS.finish(app, name)}
 
 
@@ -199,22 +186,18 @@ def guilds(app: App) -> list[dict[str, Any]]:
 def answer(app: App, rule: str, request: dict[str, Any]) -> dict[str, Any]:
     """Return the master's answer to a request of a slave, by the rule's name."""
     relay.refuse_slave(app)
-    keys, anchor = ("channelId", "agentId", "runId", "tail"), request.get("anchor")
-    room, agent, run, tail = (str(request.get(key) or "") for key in keys)
+    keys, anchor = ("channelId", "agentId", "runId", "tail", "discordUserId"), request.get("anchor")
+    room, agent, run, tail, account = (str(request.get(key) or "") for key in keys)
     if rule == "check-turn":
         return begin(app, room, agent, run)
     if rule == "turn-complete":
         text = "" if str(request.get("isEmpty")) in ("True", "true") else tail or "?"
         return end(app, room, agent, run, text, anchor if isinstance(anchor, int) else 0)
-    if rule == "get-identity":
-        from council.runs import starting  # late: few ask
-
-        account = str(request.get("discordUserId"))
-        if not (found := starting.registry_of(app).identities.get(account)):
-            raise NotFound("no-identity", f"no agent has the account {account[:40]!r}")
-        return {"discordUserId": account, **found.to_json()}
     if rule == "get-channel-state":
-        known = room in ROOMS.names(app)
-        made = view(ROOMS.document(app, room).peek() if known else Room())
-        return {"mode": made["mode"], "tmState": made["turnState"], **made}
-    raise Invalid("bad-rule", f"no such rule: {rule[:40]!r}", f"use {', '.join(relay.RULES)}")
+        state = ROOMS.document(app, room).peek() if room in ROOMS.names(app) else Room()
+        return {**view(state), "tmState": state.turn_state}
+    from council.runs import starting  # late: few ask for an identity
+
+    if found := starting.registry_of(app).identities.get(account):
+        return {"discordUserId": account, **found.to_json()}
+    raise NotFound("no-identity", f"no agent has the account {account[:40]!r}")

@@ -176,8 +176,7 @@ def post(app: Asked, name: str, *, text: SomeText, key: Line = "", as_: Line = "
 @operation(others, f"{ROOM}/mode", 200, ROOM)
 def change(app: Asked, name: str, *, mode: Word) -> Any:
     """Change the mode of a room."""
-    name = rooms.named(app, name)
-    return rooms.change(app, name, lambda state: decisions.mode(state, mode, app.now), app.person())
+    return rooms.change(app, rooms.named(app, name), app.person(), decisions.mode, mode)
 
 
 @operation(others, "/identities", 200, "/dirigent")

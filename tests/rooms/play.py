@@ -50,8 +50,8 @@ class Play:
         agent = member(author).agent_id
         return self.do(lambda s: decisions.post(s, author, agent, text, self.now, **more))
 
-    def end(self, agent: str, text: str = "NO_REPLY", run: str = "", **more: Any) -> list[Event]:
-        return self.do(lambda s: decisions.end(s, agent, run, text, self.now, **more))
+    def end(self, agent: str, text: str = "NO_REPLY", run: str = "") -> list[Event]:
+        return self.do(lambda s: decisions.end(s, agent, run, text, 0, self.now))
 
     def say(self, agent: str, text: str) -> list[Event]:
         """End a turn with a text that arrives."""

@@ -24,7 +24,7 @@ def team(root: Path, url: str, token: str = TOKEN) -> App:
     for agent, account in (("henry", HENRY), ("sage", SAGE)):
         agents.add(app, agent, discord=str(account))
     service.create(app, "chat", "den", "zoe", [])
-    service.change(app, "den", lambda s: decisions.tie(s, str(CHANNEL), app.now), "zoe")
+    service.change(app, "den", "zoe", decisions.tie, str(CHANNEL))
     return app
 
 

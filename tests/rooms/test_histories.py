@@ -51,7 +51,7 @@ def step(play: Play, what: str, who: str, text: str) -> None:
             return
         said: Any = decisions.post(play.state, one.agent, one.agent, who, now)
         said = said if who != "NO_REPLY" and one.task == "turn" else []
-        ended = decisions.end(play.state, one.agent, run, who, now)
+        ended = decisions.end(play.state, one.agent, run, who, 0, now)
         play.do(lambda s: [*said, *ended, runs.answered(run, times.text(now), runs.Use())])
 
 

@@ -170,5 +170,5 @@ def test_names_of_rooms(app: App) -> None:
         service.create(app, "chat", "Big Hall", "zoe", [])
     with pytest.raises(Refusal):
         service.create(app, "chat", "///", "zoe", [])
-    made = service.change(app, "big-hall", lambda s: decisions.mode(s, "none", NOW), "zoe")
+    made = service.change(app, "big-hall", "zoe", decisions.mode, "none")
     assert (made["outcome"], made["turnState"]) == ("changed", "disabled")

@@ -143,9 +143,7 @@ def test_rooms_are_found_by_their_channel_and_leave_turns_to_openclaw(host):
         assert ROOMS.starts(room, claw) is starts
     assert ROOMS.starts(room, AgentSettings(driver="command"))
     channel = "123456789012345678"
-    service.change(
-        host.app(), "kitchen", lambda one: decisions.tie(one, channel, host.app().now), "a"
-    )
+    service.change(host.app(), "kitchen", "a", decisions.tie, channel)
     assert service.named(host.app(), channel) == "kitchen"
     assert not ROOMS.starts(ROOMS.document(host.app(), "kitchen").peek(), claw)
 
