@@ -20,7 +20,6 @@ TIERS = {
 }
 MATCHERS = tuple(name for names in TIERS.values() for name in names)
 Facts = dict[str, list[str]]
-_RESULT = ("agentId", "ruleId", "tier", "sessionKey")
 
 
 class Binding(Record, settled=True):
@@ -44,6 +43,9 @@ class Binding(Record, settled=True):
         return all({*facts[name]} & {*self.wants[name]} for name in both)
 
 
+_NONE = Binding(rule_id="", agent_id="")
+
+
 def bindings(tables: list[Any]) -> tuple[list[Binding], list[str]]:
     """Return the rules in file order, and what is wrong with those that are left out."""
     made, faults = list[Binding](), list[str]()
@@ -53,15 +55,13 @@ def bindings(tables: list[Any]) -> tuple[list[Binding], list[str]]:
         is_default = rest.pop("default", False)
         wants = {k: v if isinstance(v, list) else [v] for k, v in rest.items()}
         odd = [k for k, v in wants.items() if k not in MATCHERS or {*map(type, v)} != {str}]
-        wrong = {
-            f"no rule may name {', '.join(odd)} so": odd,
-            "agent is no agent's id": not isinstance(agent, str) or not is_name(agent),
-            "it names nothing and is not the default": not (wants or is_default),
-            "the default names nothing else": wants and is_default,
-        }
-        faults += [f"bindings {number}: {words}" for words, is_so in wrong.items() if is_so]
-        if not any(wrong.values()):
-            made.append(Binding(rule_id=str(ident), agent_id=agent, wants=wants))
+        wrong = [f"no rule may name {', '.join(odd)} so"] * bool(odd)
+        if not isinstance(agent, str) or not is_name(agent):
+            wrong.append("agent is no agent's id")
+        if bool(wants) == bool(is_default):
+            wrong.append("it has to name something, or else to be the default")
+        faults += [f"bindings {number}: {words}" for words in wrong]
+        made += [] if wrong else [Binding(rule_id=str(ident), agent_id=agent, wants=wants)]
     return made, faults
 
 
@@ -83,22 +83,18 @@ def route(
     """Return the agent for an inbound, and why (`json.md`, `route`); `agents` are those here."""
     held = [one for one in rules if one.wants.keys() <= facts.keys() and one.meets(facts)]
     tried, path = sorted(held, key=Binding.tiers, reverse=True), list[dict[str, str]]()
-    chosen = next((one for one in tried if one.agent_id in agents), None)
-    for tier in TIERS:
-        rows = [
-            {"tier": tier, "ruleId": one.rule_id, "agentId": one.agent_id}
-            | {"outcome": "chosen" if one.agent_id in agents else "no-such-agent"}
-            for one in tried
-            if one.tier() == tier
-        ]
-        path += rows or [{"tier": tier, "ruleId": "", "agentId": "", "outcome": "no-match"}]
-    warnings, result = list[dict[str, Any]](), dict.fromkeys(_RESULT, "")
-    if chosen:
-        same = [one for one in held if one.agent_id in agents and one.tiers() == chosen.tiers()]
-        warnings = _ambiguous(chosen, same)
-        path = path[: [row["outcome"] for row in path].index("chosen") + 1]
-        result = {"agentId": chosen.agent_id, "ruleId": chosen.rule_id, "tier": chosen.tier()}
-        result["sessionKey"] = _session(chosen.agent_id, facts, scope)
+    of = {tier: [one for one in tried if one.tier() == tier] or [_NONE] for tier in TIERS}
+    for tier, one in [(tier, one) for tier, many in of.items() for one in many]:
+        outcome = "chosen" if one.agent_id in agents else "no-such-agent"
+        row = {"tier": tier, "ruleId": one.rule_id, "agentId": one.agent_id}
+        path.append({**row, "outcome": outcome if one.agent_id else "no-match"})
+        if outcome == "chosen":
+            break
+    is_found = outcome == "chosen"
+    result = {key: path[-1][key] * is_found for key in ("agentId", "ruleId", "tier")}
+    result["sessionKey"] = _session(one.agent_id, facts, scope) * is_found
+    same = [other for other in held if other.agent_id in agents and other.tiers() == one.tiers()]
+    warnings = _ambiguous(one, same * is_found)
     return {"facts": facts, **result, "fallbackPath": path, "warnings": warnings}
 
 

@@ -65,25 +65,22 @@ class _Calls(KindRow):
         end = work.answered(run.id, when, output.use, output.cut)
         if call.status:
             return [end]
-        how, fault = (model.OK, "", ""), ""
+        status, fault, kept = model.OK, "", tuple[str, ...]()
         if output.code or not text:
             code, fault = output.code or "no-answer", output.words or "it printed no answer"
             end = work.failed(run.id, when, code, fault, output.use)
-            how = (model.ERROR, "E30", "")
-            how = (model.TIMEOUT, "E20", "timeoutMs") if code == "timed-out" else how
+            status = model.TIMEOUT if code == "timed-out" else model.ERROR
         elif call.expected_schema is not None:
             from council.delegation import schemas  # late: few calls expect a form
 
             found, fault = schemas.result(text, call.expected_schema)
-            text = found or text
-            how = (model.INVALID, "E10", "expectedSchema") if fault else how
-        kept = []
+            text, status = found or text, model.INVALID if fault else model.OK
         if text and (fault or len(text) > model.SUMMARY):
             from council.archive import artifacts  # late: most answers are short
 
             of = (artifacts.TEXT, call.to_agent_id, call.trace_id, when)
-            kept = [artifacts.publish(app.root, text.encode("utf-8", "replace"), *of).artifact_id]
-        return [end, rules.ended(call, when, text, *how, words=fault, results=kept)]
+            kept = (artifacts.publish(app.root, text.encode("utf-8", "replace"), *of).artifact_id,)
+        return [end, rules.ended(call, when, status, text, fault, kept)]
 
 
 def _text_of(app: App, ident: str) -> str:

@@ -20,6 +20,11 @@ __all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]
 new = State
 MINUTE = timedelta(seconds=60)
 ACROSS = ("maxDepth", "maxCallsPerTrace")  # a call hands them on to the calls inside of it
+_ERRORS = {
+    m.ERROR: {"code": "E30"},
+    m.TIMEOUT: {"code": "E20", "guard": "timeoutMs"},
+    m.INVALID: {"code": "E10", "guard": "expectedSchema"},
+}
 
 
 class Lists(Record, settled=True):
@@ -74,14 +79,11 @@ def limits_of(
 
 def repeats(state: State, made: Call, now: datetime) -> Call | None:
     """Return the call that asked the same in the same form, if it has its answer or is at work."""
-    known: Call | None = with_key(state.calls, made)
-    known = known if known and known.status in ("", m.OK) else None
     ago = times.text(now - timedelta(milliseconds=made.limits["dedupeWindowMs"]))
-    for one in [] if known else state.calls:
-        is_same = one.task_hash == made.task_hash and one.from_agent_id == made.from_agent_id
-        if is_same and one.expected_schema == made.expected_schema:
-            known = one if not one.status or (one.status == m.OK and one.at > ago) else known
-    return known
+    keyed, what = with_key(state.calls, made), (made.task_hash, made.pair(), made.expected_schema)
+    same = [one for one in state.calls if (one.task_hash, one.pair(), one.expected_schema) == what]
+    same = [one for one in same if not one.status or one.at > ago] + [keyed] * bool(keyed)
+    return next((one for one in same[::-1] if one.status in ("", m.OK)), None)
 
 
 def accept(
@@ -128,18 +130,17 @@ def _check_depth(state: State, made: Call) -> None:
 
 
 def ended(
-    one: Call, at: str, text: str, status: str, code: str = "", guard: str = "", words: str = "",
-    results: list[str] | None = None,
-) -> Event:  # fmt: skip
+    one: Call, at: str, status: str, text: str = "", words: str = "", results: tuple[str, ...] = ()
+) -> Event:
     """Return the end of a call; `text` is the whole answer, or what there was of one."""
-    error = {"code": code, **({"guard": guard} if guard else {}), "message": words} if code else {}
     short = text if len(text) <= m.SUMMARY else f"{text[: m.SUMMARY - 1].rstrip()}…"
     keys = ("number", "traceId", "fromAgentId", "toAgentId", "taskHash", "limits")
     return {
         "type": f"agent.call.{'end' if status == m.OK else 'error'}",
         **{key: value for key, value in one.to_json().items() if key in keys},
         **{"agentId": one.to_agent_id, "at": at, "status": status, "summary": short},
-        **{"length": len(text), "results": results or [], "error": error},
+        **{"length": len(text), "results": list(results)},
+        "error": {} if status == m.OK else {**_ERRORS[status], "message": words},
     }
 
 
@@ -162,10 +163,10 @@ def due(state: State, now: datetime) -> list[Event]:
     for one in state.open():
         tried = [run for run in state.runs.by_id.values() if run.tour == one.number]
         if tried and tried[-1].outcome == "failed":
-            return [ended(one, at, "", m.ERROR, "E30", words=tried[-1].words)]
+            return [ended(one, at, m.ERROR, words=tried[-1].words)]
         if not tried and one.timeout_at <= at:
             words = f"{one.to_agent_id} could not be started in time"
-            return [ended(one, at, "", m.TIMEOUT, "E20", "timeoutMs", words)]
+            return [ended(one, at, m.TIMEOUT, words=words)]
     return []
 
 

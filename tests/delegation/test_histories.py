@@ -42,9 +42,7 @@ def decided(state, what, who, other, now):
         run = running[0]
         if who == "lost":
             return [work.failed(run.id, at, "lost", "It ended.")]
-        ended = rules.ended(
-            state.call(run.tour), at, who, model.OK if who else model.ERROR, "" if who else "E30"
-        )
+        ended = rules.ended(state.call(run.tour), at, model.OK if who else model.ERROR, who)
         return [work.answered(run.id, at, work.Use()), ended] * (not state.call(run.tour).status)
     if what == "read":
         return rules.seen(state, who, now, at)

@@ -48,11 +48,11 @@ def test_of_equal_rules_the_first_wins_with_a_warning():
 
 @pytest.mark.parametrize(
     ("table", "words"),
-    [({"agent": "owl"}, "names nothing"),
+    [({"agent": "owl"}, "has to name something"),
      ({"agent": "Owl!", "channel": "den"}, "agent is no agent's id"),
      ({"agent": "owl", "colour": "red"}, "no rule may name colour"),
      ({"agent": "owl", "channel": 3}, "no rule may name channel"),
-     ({"agent": "owl", "default": True, "channel": "den"}, "names nothing else"),
+     ({"agent": "owl", "default": True, "channel": "den"}, "or else to be the default"),
      ("den", "no agent's id")],
 )  # fmt: skip
 def test_what_is_wrong_with_a_rule_is_told(table, words):

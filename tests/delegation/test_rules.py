@@ -66,7 +66,7 @@ def called(state, made, now=NOW):
 
 def end(state, number, status=model.OK, at=NOW):
     one = state.call(number)
-    return fold(state, [rules.ended(one, times.text(at), "Forty.", status)])
+    return fold(state, [rules.ended(one, times.text(at), status, "Forty.")])
 
 
 def refused(decide):
