@@ -58,9 +58,30 @@ class Play:
         made = self.end(agent, text)
         return made + self.post(agent, text)
 
+    def step(self, word: str) -> list[Event]:
+        """Do a step of a script.
+
+        `x` says something, `x@c` to c; `a.` passes, `a:` ends its turn with a text that has yet to
+        arrive, `a!` with one that arrives; `+c` joins, `-c` leaves; `15s` go by.
+        """
+        if word[0] in "+-":
+            one = member(word[1]) if word[0] == "+" else None
+            return self.do(lambda s: decisions.join(s, word[1], one, self.now))
+        if word[0].isdigit():
+            return self.later(int(word[:-1]))
+        end, who = {".": "NO_REPLY", ":": "Hello.", "!": "Hello."}.get(word[1:], ""), word[0]
+        made = self.end(who, end) if end else []
+        said = f"{word[1:]}: yours?" if "@" in word else "Hello."
+        return made if word[1:] in (".", ":") else made + self.post(who, said)
+
     def later(self, seconds: int) -> list[Event]:
         self.now += timedelta(seconds=seconds)
         return self.do(lambda _: [])
+
+    def floor(self) -> str:
+        """Return who has the floor, who has it next, and the cycle."""
+        state = self.state
+        return f"{state.current_speaker or '-'} {''.join(state.queue) or '-'} {state.cycle}"
 
     def types(self, events: list[Event]) -> str:
         return " ".join(one["type"] for one in events)

@@ -10,137 +10,86 @@ from council.rooms import decisions, model, rules
 from council.rooms import page as kind
 from council.rooms.model import Rules
 from council.runs import work as runs
-from tests.rooms.play import Play, discussion, member
+from tests.rooms.play import Play, discussion
 
 LEASE = timedelta(minutes=2)
+ALONE, PAIR, THREE = "a x", "a b x", "a b c x"
 
 
-def floor(play: Play) -> tuple[str | None, list[str], int]:
-    return play.state.current_speaker, play.state.queue, play.state.cycle
-
-
-def begun(members: str = "a b x") -> Play:
+def begun() -> Play:
     """Return a room in which x has said the first word."""
-    play = Play(members)
-    play.post("x")
+    play = Play(PAIR)
+    play.step("x")
     return play
 
 
-def test_turns_rotate_and_real_ones_wait_for_their_text() -> None:
-    play = Play("a b x")
-    assert floor(play) == ("a", ["b"], 1)
-    assert kind.work(play.state, play.now) == []  # there is nothing to answer yet
-    play.post("x", "Which kettle?")
-    assert [one.agent for one in kind.work(play.state, play.now)] == ["a"]
-    assert play.types(play.end("a", "The quiet one, I would say.")) == "ended"
-    assert decisions.why_not(play.state, "a") == "awaiting-delivery"
-    assert decisions.why_not(play.state, "b") == "not-the-speaker"
-    assert kind.wake(play.state) == play.now + timedelta(seconds=15)
-    assert play.types(play.post("a", "The quiet one, I would say.")) == "said floor"
-    assert floor(play) == ("b", [], 1)
-    play.end("b")
-    assert floor(play) == ("a", ["b"], 2)
+@pytest.mark.parametrize(
+    ("members", "script", "events", "floor"),  # those of the last step; speaker, queue, cycle
+    [(PAIR, "", "", "a b 1"), (PAIR, "x", "said", "a b 1"),
+     # A real turn waits for its text, for 15 seconds; a word of another begins a new cycle.
+     (PAIR, "x a:", "ended", "a b 1"), (PAIR, "x a: a", "said floor", "b - 1"),
+     (PAIR, "x a a:", "ended floor", "b - 1"), (PAIR, "x a: 14s", "", "a b 1"),
+     (PAIR, "x a: 15s", "missed floor", "b - 1"), (PAIR, "x a: x", "said cycle", "a b 2"),
+     (PAIR, "x a: a b.", "ended cycle", "a b 2"),
+     # Who is not the speaker ends no turn.
+     (PAIR, "x b.", "", "a b 1"), (PAIR, "x z.", "", "a b 1"), (PAIR, "x a. a.", "", "b - 1"),
+     # Who does not answer is passed, once something was said.
+     (PAIR, "3600s", "", "a b 1"), (PAIR, "x 599s", "", "a b 1"),
+     (PAIR, "x 600s", "missed floor", "b - 1"),
+     # When all pass, the room sleeps until the next word; who joined gets a fresh cycle.
+     (PAIR, "x a. b.", "ended dormant", "- - 1"), (PAIR, "x a. b. b", "said cycle", "a b 2"),
+     (PAIR, "x a. b. b a. b.", "ended dormant", "- - 2"),
+     (PAIR, "x a. b!", "ended said cycle", "a b 2"), (PAIR, "x a! b.", "ended cycle", "a b 2"),
+     (PAIR, "x a. x b.", "ended cycle", "a b 2"),  # a has not heard the second word
+     (PAIR, "x +c a. b.", "ended cycle", "c ab 2"),
+     (PAIR, "x a. -b", "left dormant", "- - 1"), (PAIR, "x -a -b", "left dormant", "- - 1"),
+     (PAIR, "x a! -b", "left dormant", "- - 1"),  # it would answer itself
+     # The list changes between cycles; who left is passed over.
+     (PAIR, "x -a", "left floor", "b - 1"), (PAIR, "x a! +c", "joined", "b - 1"),
+     (PAIR, "x -b +c a!", "ended said cycle", "a c 2"),
+     # A single agent answers, but not itself.
+     (ALONE, "x a!", "ended said dormant", "- - 1"), (ALONE, "x a! a", "said", "- - 1"),
+     (ALONE, "x a! x", "said cycle", "a - 2"),
+     # Who is addressed has the floor next; agents could go on so for ever, people may.
+     (THREE, "x@c", "said", "c ab 1"), (THREE, "x@cc", "said", "a bc 1"),
+     (THREE, "x x@c", "said", "a cb 1"), (THREE, "x a. x@a", "said", "b ac 1"),
+     (THREE, "x a. c@a", "said", "b c 1"), (THREE, "x a. a@c", "said", "b c 1"),
+     (THREE, "x a. b. x@b", "said", "c b 1"), (THREE, "x a. b. c. x@c", "said cycle", "c ba 2")],
+)  # fmt: skip
+def test_the_floor(members: str, script: str, events: str, floor: str) -> None:
+    play, made = Play(members), list[model.Event]()
+    for word in script.split():
+        made = play.step(word)
+    assert (play.types(made), play.floor()) == (events, floor)
+    assert bool(play.state.dormant_at) == (play.state.current_speaker is None)
     play.check()
 
 
-def test_a_text_posted_before_the_end_of_its_turn_counts() -> None:
-    play = begun()
-    play.post("a", "First part.")
-    play.post("a", "The end.")
+def test_what_is_told_and_waited_for_in_a_turn() -> None:
+    play = Play(PAIR)
+    assert kind.work(play.state, play.now) == []  # there is nothing to answer yet
+    play.step("x")
+    assert [one.agent for one in kind.work(play.state, play.now)] == ["a"]
+    assert kind.wake(play.state, frozenset("a")) == play.now + timedelta(seconds=600)
+    play.step("a:")
+    assert kind.wake(play.state) == play.now + timedelta(seconds=15)
+    assert decisions.why_not(play.state, "a") == "awaiting-delivery"
+    assert decisions.why_not(play.state, "b") == "not-the-speaker"
+    play = begun()  # a text in short pieces
+    play.post("a", "First part."), play.post("a", "The end.")
     assert play.types(play.end("a", "First part. The end.")) == "ended floor"
 
 
-def test_a_turn_without_delivery_goes_on_after_15_seconds() -> None:
+def test_a_run_begins_and_ends_one_turn() -> None:
     play = begun()
-    play.end("a", "Lost.")
-    assert play.types(play.later(14)) == ""
-    assert play.types(play.later(1)) == "missed floor"
-    assert floor(play)[0] == "b"
-    play.check()
-
-
-def test_another_word_during_delivery_begins_a_new_cycle() -> None:
-    play = begun()
-    play.end("a", "Wait for it.")
-    assert play.types(play.post("x", "Stop!")) == "said cycle"
-    assert floor(play) == ("a", ["b"], 2)
-    play.check()
-
-
-@pytest.mark.parametrize(
-    ("agent", "run", "why"),
-    [("b", "", "not-the-speaker"), ("a", "r1", "run-over"), ("z", "", "not-the-speaker")],
-)
-def test_ends_that_are_not_the_speakers_are_ignored(agent: str, run: str, why: str) -> None:
-    play = begun()
-    play.end("a", run="r1")
-    play.say("b", "Mine.")
-    assert decisions.why_not(play.state, agent, run) == why
-    before = play.state
-    assert play.end(agent, run=run) == []
-    assert play.state.cycle == before.cycle
-
-
-def test_a_run_that_was_refused_ends_no_turn_that_another_began() -> None:
-    play = begun()
-    play.do(lambda s: decisions.begin(s, "a", "r2", play.now))
-    assert play.end("a", run="r1") == []
-    assert play.types(play.end("a", run="r2")) == "ended floor"
-
-
-def test_begin_sets_the_anchor_once() -> None:
-    play = begun()
-    assert play.types(play.do(lambda s: decisions.begin(s, "a", "r", play.now))) == "began"
+    begin = [play.do(lambda s, a=a: decisions.begin(s, a, "r2", play.now)) for a in "aab"]
+    assert [play.types(one) for one in begin] == ["began", "", ""]
     assert play.state.anchor == 1
-    assert play.do(lambda s: decisions.begin(s, "a", "r", play.now)) == []
-    assert play.do(lambda s: decisions.begin(s, "b", "r", play.now)) == []
-
-
-@pytest.mark.parametrize(
-    ("turns", "joins", "reason"),
-    [("E E", "", "all-passed"), ("E R", "", ""), ("R E", "", ""),
-     ("E E", "c", ""),  # who joined gets a fresh cycle
-     ("E left", "", "all-passed"), ("left left", "", "all-left"),
-     ("R left", "", "alone")],  # it would answer itself
-)  # fmt: skip
-def test_dormancy(turns: str, joins: str, reason: str) -> None:
-    play = begun()
-    if joins:
-        play.do(lambda s: decisions.join(s, joins, member(joins), play.now))
-        assert joins not in play.state.queue
-    for agent, turn in zip("ab", turns.split(), strict=True):
-        if turn == "left":
-            play.do(lambda s, agent=agent: decisions.join(s, agent, None, play.now))
-        else:
-            play.end(agent) if turn == "E" else play.say(agent, f"I am {agent}.")
-    last = [one for one in play.events if one["type"] in ("cycle", "dormant")][-1]
-    assert last["reason"] == (reason or "boundary")
-    assert (play.state.current_speaker is None) == bool(reason)
-    assert bool(play.state.dormant_at) == bool(reason)
-    if joins:
-        assert joins in play.state.speakers
-        assert play.state.turn_state == "shuffle"
-    play.check()
-
-
-def test_any_word_wakes_and_all_may_pass_again() -> None:
-    play = begun()
-    play.end("a"), play.end("b")
-    assert play.state.dormant_at
-    assert play.types(play.post("b", "By tool.")) == "said cycle"
-    assert floor(play) == ("a", ["b"], 2)
-    play.end("a"), play.end("b")
-    assert play.state.dormant_at
-    play.check()
-
-
-def test_who_has_not_heard_a_word_is_asked_before_sleep() -> None:
-    play = begun()
-    play.end("a")
-    play.post("x", "One thing more.")
-    play.end("b")
-    assert play.state.dormant_at is None
-    play.check()
+    assert play.end("a", run="r1") == []  # it was refused when r2 began
+    assert play.types(play.end("a", run="r2")) == "ended floor"
+    play.step("b!")
+    assert decisions.why_not(play.state, "a", "r2") == "run-over"
+    assert play.end("a", run="r2") == []
 
 
 def test_three_agents_are_shuffled_and_the_last_is_not_the_first() -> None:
@@ -154,32 +103,6 @@ def test_three_agents_are_shuffled_and_the_last_is_not_the_first() -> None:
             play.say(agent, f"{agent} says {cycle}.")
         assert play.state.speakers[0] != order[-1]
     assert len(orders) > 2
-    play.check()
-
-
-@pytest.mark.parametrize(
-    ("before", "text", "by", "speaker", "queue"),
-    [("", "@c: yours?", "x", "c", ["a", "b"]),  # the first word
-     ("", "For @c: yours?", "x", "a", ["b", "c"]), ("", "@cc yours?", "x", "a", ["b", "c"]),
-     ("go", "@c: yours?", "x", "a", ["c", "b"]),
-     ("go a", "@a: again?", "x", "b", ["a", "c"]),  # people are answered by whom they ask
-     ("go a", "@a: again?", "c", "b", ["c"]),  # agents could go on so for ever
-     ("go a", "@c: and you?", "a", "b", ["c"]), ("go a b", "@b: why?", "x", "c", ["b"]),
-     ("sleep", "@C and you?", "x", "c", None)],
-)  # fmt: skip
-def test_who_is_addressed_has_the_floor_next(
-    before: str, text: str, by: str, speaker: str, queue: list[str] | None
-) -> None:
-    play = Play("a b c x")
-    if before:
-        play.post("x", "Go.")
-    for agent in before.split()[1:]:
-        play.end(agent)
-    if before == "sleep":
-        play.end("a"), play.end("b"), play.end("c")
-    play.post(by, text)
-    assert play.state.current_speaker == speaker
-    assert queue is None or play.state.queue == queue
     play.check()
 
 
@@ -219,17 +142,9 @@ def test_failed_runs_are_tried_again_and_then_the_turn_passes() -> None:
             wake = kind.wake(play.state)
             assert wake is not None
             play.now = max(play.now, wake)
-    assert floor(play) == ("b", [], 1)
+    assert play.floor() == "b - 1"
     assert play.state.results[0].empty
     play.check()
-
-
-def test_who_does_not_answer_is_passed_after_the_time_of_a_turn() -> None:
-    play = Play("a b x")
-    assert play.types(play.later(3600)) == ""  # nothing was said yet
-    play.post("x")
-    assert kind.wake(play.state, frozenset("a")) == play.now + timedelta(seconds=600)
-    assert play.types(play.later(600)) == "missed floor"
 
 
 @pytest.mark.parametrize(
@@ -248,39 +163,22 @@ def test_modes(mode: str, members: str, state: str, speaker: str | None) -> None
     play.check()
 
 
-def test_a_single_agent_answers_and_sleeps() -> None:
-    play = Play("a x")
-    play.post("x", "Anybody?")
-    play.say("a", "I am.")
-    assert play.state.dormant_at
-    play.post("a", "To myself.")
-    assert play.state.dormant_at
-    play.post("x", "And you?")
-    assert play.state.current_speaker == "a"
-
-
 def test_modes_change_among_free_ones() -> None:
     play = Play("a b x", "none")
     play.post("x", "Before turns were taken.")
     play.do(lambda s: decisions.mode(s, "chat", play.now))
-    assert floor(play) == ("a", ["b"], 1)
+    assert play.floor() == "a b 1"
     assert kind.work(play.state, play.now) == []
+    play.step("+c")
+    assert play.state.turn_state == "normal"
+    play.step("a."), play.step("b.")
+    assert play.state.turn_state == "shuffle"  # it follows the head count of the new cycle
     play.do(lambda s: decisions.mode(s, "report", play.now))
     assert (play.state.turn_state, play.state.current_speaker) == ("dead", None)
     assert play.do(lambda s: decisions.mode(s, "report", play.now)) == []
-    play.check()
-
-
-def test_the_list_changes_between_cycles_only() -> None:
-    play = begun()
-    play.do(lambda s: decisions.join(s, "c", member("c"), play.now))
-    play.say("a", "One.")
-    play.do(lambda s: decisions.join(s, "b", None, play.now))
-    assert play.state.cycle == 2
-    assert sorted(play.state.speakers) == ["a", "c"]
-    assert play.state.turn_state == "normal"
     with pytest.raises(Refusal):
         decisions.join(play.state, model.MODERATOR, None, play.now)
+    play.check()
 
 
 def test_a_key_stands_for_one_message() -> None:
@@ -312,14 +210,11 @@ def test_a_discussion_from_its_guide_to_its_end() -> None:
     assert (last.author, last.kind, last.content) == ("moderator", "reminder", rules.REMINDER)
     assert play.state.dormant_at  # the reminder does not wake the room
     assert [(one.agent, one.task) for one in kind.work(play.state, play.now)] == [("a", "summary")]
-    for caller, code in (("b", "not-the-initiator"), ("x", "not-the-initiator")):
-        with pytest.raises(Refusal) as refused:
-            decisions.complete(play.state, caller, "s.md", play.now)
-        assert refused.value.code == code
-    assert play.types(play.do(lambda s: decisions.complete(s, "a", "s.md", play.now))) == (
-        "completed turned"
-    )
-    assert play.do(lambda s: decisions.complete(s, "a", "s.md", play.now)) == []
+    with pytest.raises(Refusal, match="may not complete"):
+        decisions.complete(play.state, "b", "s.md", play.now)
+    for events in ("completed turned", ""):
+        made = play.do(lambda s: decisions.complete(s, "a", "s.md", play.now))
+        assert play.types(made) == events
     with pytest.raises(Refusal):
         decisions.complete(play.state, "a", "other.md", play.now)
     assert play.state.turn_state == "archived"
