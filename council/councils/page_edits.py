@@ -17,7 +17,7 @@ from council.councils.page_reading import Page, author, copied, instant, label_p
 from council.kernel import ids, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown, unescaped
-from council.kernel.reading import block_text, difference, letters, same
+from council.kernel.reading import block_text, difference, letters, lines_of, merged, same
 from council.kernel.record import Any
 from council.kernel.times import datetime
 
@@ -191,8 +191,8 @@ class _Edits:
         elif word and word != one.status and not is_known:
             self.take("status.set", agent=ident, status=word, origin="edited", at=self.text_at)
         if entry is None and is_new:
-            old_lines, lines = _lines(self.now.drafts.get(ident, "")), _lines(text)
-            if (made := _merged(_lines(was), lines, old_lines)) != old_lines:
+            old_lines, lines = lines_of(self.now.drafts.get(ident, "")), lines_of(text)
+            if (made := merged(lines_of(was), lines, old_lines)) != old_lines:
                 self.take("draft.set", agent=ident, text="\n".join(made))
         elif entry and is_new and letters(text) not in letters(entry.text):
             if letters(text).startswith(letters(entry.text)) and self.may_correct(entry):
@@ -228,7 +228,7 @@ class _Edits:
     def notes(self) -> None:
         """Take in changes of the notes, and move there what was typed elsewhere."""
         old, now = unescaped(as_typed("\n".join(self.base.notes))), self.now.notes
-        made = _merged(_lines(old), _lines(self.page.lines.get("notes", old)), now)
+        made = merged(lines_of(old), lines_of(self.page.lines.get("notes", old)), now)
         said = [self.now.brief, *(one.text for one in self.now.entries)]
         there = {letters(line) for text in [*made, *said] for line in text.split("\n")}
         for text in self.loose:
@@ -239,23 +239,3 @@ class _Edits:
         is_same = self.loose and letters("".join(made)) == letters("".join(now))
         if made != now and not is_same:
             self.take("noted", splices=difference(now, made))
-
-
-def _lines(text: str) -> list[str]:
-    return text.split("\n") if text else []
-
-
-def _merged(old: list[str], new: list[str], now: list[str]) -> list[str]:
-    """Return `now` with the lines that `new` has and `old` had not, without those that it lost.
-
-    They come last. A line that grew in a buffer that was saved before replaces its beginning.
-    """
-    was, said, keys = ([letters(line) for line in lines] for lines in (old, new, now))
-    if was in (said, keys):
-        return now if was == said else new
-    more = set(said) - {"", *was, *keys}
-    fresh = [line for line, own in zip(new, said, strict=True) if own in ("", *more)]
-    gone = {*was, *(own for own in keys if any(one.startswith(own) for one in more))}
-    kept = [line for line, own in zip(now, keys, strict=True) if own not in gone - {"", *said}]
-    parts = "\n".join(kept).strip("\n"), "\n".join(fresh if more else ()).strip("\n")
-    return _lines("\n\n".join(filter(None, parts)))

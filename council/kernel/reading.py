@@ -268,6 +268,27 @@ def _without_start(text: str, ours: set[str]) -> str:
     return text[at:].lstrip(".*_:) \n") if at else text
 
 
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text; of an empty one there are none."""
+    return text.split("\n") if text else []
+
+
+def merged(old: list[str], new: list[str], now: list[str]) -> list[str]:
+    """Return `now` with the lines that `new` has and `old` had not, without those that it lost.
+
+    They come last. A line that grew in a buffer that was saved before replaces its beginning.
+    """
+    was, said, keys = ([letters(line) for line in lines] for lines in (old, new, now))
+    if was in (said, keys):
+        return now if was == said else new
+    more = set(said) - {"", *was, *keys}
+    fresh = [line for line, own in zip(new, said, strict=True) if own in ("", *more)]
+    gone = {*was, *(own for own in keys if any(one.startswith(own) for one in more))}
+    kept = [line for line, own in zip(now, keys, strict=True) if own not in gone - {"", *said}]
+    parts = "\n".join(kept).strip("\n"), "\n".join(fresh if more else ()).strip("\n")
+    return lines_of("\n\n".join(filter(None, parts)))
+
+
 def difference(old: list[str], new: list[str]) -> list[list[Any]]:
     """Return what turns `old` into `new`: one splice, or none, as `[position, removed, lines]`."""
     start = 0

@@ -99,8 +99,7 @@ async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
         by, ident = (agent.agent_id,) * 2 if agent else page.speaker(state, said.author.username)
         how = {"origin": "discord", "foreign": anchor}
         events += decisions.post(state, by, ident, said.content, said.created_at, **how)
-    if anchor != tie.anchor:
-        events += [{"type": "tied", "tie": tie.copy(anchor=anchor).to_json()}]
+    events += [{"type": "tied", "tie": {"anchor": anchor}}] * (anchor != tie.anchor)
     _change(app, room, tie.anchor, events)
 
 
@@ -116,13 +115,11 @@ async def _post(app: App, room: Any, rest: Any) -> None:
         for at in range(0, len(text), LONGEST):
             nonce = digest(f"{state.channel_id} {one.id} {at}")[:24]
             await rest.create_message(channel, text[at : at + LONGEST], nonce=nonce, **quiet)
-        tie = tie.copy(posted=one.id)
-        _change(app, room, tie.anchor, [{"type": "tied", "tie": tie.to_json()}])
+        _change(app, room, tie.anchor, [{"type": "tied", "tie": {"posted": one.id}}])
     if state.current_speaker and tie.signalled < state.turn:
         shown = await rest.create_message(channel, SIGNAL, **quiet)
         await rest.delete_message(channel, shown.id)
-        tie = tie.copy(signalled=state.turn)
-        _change(app, room, tie.anchor, [{"type": "tied", "tie": tie.to_json()}])
+        _change(app, room, tie.anchor, [{"type": "tied", "tie": {"signalled": state.turn}}])
 
 
 def _change(app: App, room: Any, anchor: str, events: list[Event]) -> None:

@@ -3,7 +3,7 @@
 Nothing here decides anything. `rules.py` folds these events; `at` is an instant as text:
 
 - Its life: `created` (room: the fields of `Room`), `mode` (mode), `joined` (id, member), `left`
-  (id), `tied` (tie), `completed` (summary), `filed` (minutes).
+  (id), `tied` (tie: fields of `Tie`), `completed` (summary), `filed` (minutes).
 - Messages: `said` (the fields of `Message` without id), `amended` (id, content), `noted`
   (splices), `kept` (file, why).
 - Turns: `began` (agent, runId), `ended` (agent, runId, empty, tail, anchor, until),

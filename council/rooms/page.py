@@ -82,7 +82,7 @@ def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
             if not reading.same(shown(old.pop(number).content, 3), piece.text()):
                 made.refused.append(f"message {number} was changed")
         elif piece.kind == "notes":
-            notes = pages.unescaped(piece.text()).split("\n") if piece.text() else []
+            notes = reading.lines_of(pages.unescaped(piece.text()))
         elif piece.kind in ("draft", "text"):
             typed = reading.typed(piece.lines, own, []) if piece.kind == "text" else ""
             text = pages.unescaped(typed or (piece.text() if piece.kind == "draft" else ""))
@@ -91,7 +91,8 @@ def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
             elif text:
                 loose += text.split("\n")
     made.refused += [f"message {number} was removed" for number in old]
-    splices = _changed(base.notes, now.notes, [*notes, *(ln for ln in loose if ln not in notes)])
+    notes += [line for line in loose if line not in notes]
+    splices = reading.difference(now.notes, reading.merged(base.notes, notes, now.notes))
     made.events += [{"type": "noted", "splices": splices}] if splices else []
     return made
 
@@ -121,16 +122,6 @@ def speaker(state: Room, name: str) -> tuple[str, str | None]:
         if name in (ident, one.name.casefold()):
             return ident, one.agent_id
     return name[:64], None
-
-
-def _changed(old: list[str], now: list[str], typed: list[str]) -> list[list[Any]]:
-    """Return the splices that turn notes into new ones; where others changed them, what is new."""
-    from council.kernel.reading import difference  # late: as above
-
-    if old == now:
-        return [list(one) for one in reversed(difference(old, typed))]
-    added = [line for line in typed if line not in old and line not in now]
-    return [[len(now), 0, added]] if added else []
 
 
 def adopt(page: str, name: str = "") -> list[Event]:

@@ -84,8 +84,7 @@ class _Rooms(KindRow):
 
     def names(self, app: App) -> list[str]:
         pages = files.names(f"{app.root}/memory/shared/channels")
-        found = {name[:-3] for name in pages if name[-3:] == ".md"}
-        found |= set(files.names(f"{app.state_folder}/rooms"))
+        found = {*files.names(f"{app.state_folder}/rooms"), *(n.removesuffix(".md") for n in pages)}
         return sorted(n for n in found if ids.is_name(n) and self.document(app, n).exists())
 
     def document(self, app: App, name: str) -> Document[Any]:

@@ -103,7 +103,8 @@ def evolve(state: Room, event: Event) -> None:
     elif kind == "kept":
         state.kept_aside = [*state.kept_aside, event["file"]][-20:]
     elif kind == "tied":
-        state.tie = Tie.from_json(event["tie"])
+        old = state.tie.to_json() if state.tie else {}
+        state.tie = Tie.from_json({**old, **event["tie"]})
     elif state.discussion and kind == "completed":
         state.discussion.completed_at, state.discussion.summary = event["at"], event["summary"]
     elif state.discussion and kind == "filed":

@@ -91,10 +91,10 @@ def test_notes() -> None:
     play.check()
     stale = page.replace("Buy tea.\n\nSoon.", "Buy milk.")
     play.do(lambda s: taken(play, stale, base).events)
-    assert play.state.notes == ["Buy tea.", "", "Soon.", "Buy milk."]
+    assert play.state.notes == ["Buy tea.", "", "Soon.", "", "Buy milk."]
     shorter = kind.render(play.state).replace("Buy tea.\n\n", "")
     play.do(lambda s: taken(play, shorter).events)
-    assert play.state.notes == ["Soon.", "Buy milk."]
+    assert play.state.notes == ["Soon.", "", "Buy milk."]
     elsewhere = kind.render(play.state).replace("## Floor", "Floor it!\n\n## Floor")
     play.do(lambda s: taken(play, elsewhere).events)
     assert play.state.notes[-1] == "Floor it!"
