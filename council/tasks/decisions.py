@@ -1,4 +1,4 @@
-"""What may be done to a context: pure functions, which return events or refuse.
+"""What may be done to a context: pure functions, which add events to a play or refuse.
 
 O1, the orchestrator of document 002, is this package: what it sends, hears and decides is here, and
 in `rules.py` what follows by itself.
@@ -44,6 +44,16 @@ class Play:
         self.events += events
         for event in events:
             evolve(self.state, event)
+
+    def tell(self, hop: Hop, kind: str, data: str, event: str = "told", **more: Any) -> None:
+        """Say something to the worker of a hop; what `more` is of no message is of the event."""
+        own = {name: more.pop(name) for name in [*more] if name in Message._kinds}
+        message = to_worker(self.state, hop, kind, data, **own)
+        self.add(f"task.{event}", message=message, hop=hop.number, **more)
+
+    def reject(self, hop: Hop, code: str, target: str, **more: Any) -> None:
+        """Tell a worker why somebody to whom it handed its task on does not do it."""
+        self.tell(hop, "E", f"desc={tables.meanings('V5')[code]};id={target}", code=code, **more)
 
 
 def to_worker(context: Context, hop: Hop, kind: str, text: str, /, **more: Any) -> Message:
@@ -141,25 +151,22 @@ def _giver(state: Context, hop: Hop) -> str:
     return state.hops[str(hop.source)].worker if hop.source else "O1"
 
 
-def hear(state: Context, number: int, reading: lines.Heard, at: datetime) -> list[Event]:
+def hear(play: Play, number: int, reading: lines.Heard) -> None:
     """Take what a worker says in a hop; what does not answer it is asked again (PR-554)."""
-    play, key = Play(state, at), str(number)
-    current, form = state.hops[key].asked, expected(state, state.hops[key])
+    hop = play.state.hops[str(number)]
+    current, form = hop.asked, expected(play.state, hop)
     for message in reading.messages:
-        hop = play.state.hops[key]
         if hop.state not in m.OPEN or (hop.asked != current and message.kind not in "UX"):
             break
         if code := strange(play.state, hop, message):
-            meaning, line = tables.meanings("V5", state.lang)[code], line_of(message)
-            right = lines.right_line({"data": message.data} if code != "E43" else {}, form)
-            reading = lines.Heard(line=line, fault=f"{code}, {meaning}", right=right)
+            fault = f"{code}, {tables.meanings('V5', play.state.lang)[code]}"
+            said = {"data": message.data} if code != "E43" else {}
+            reading = lines.refused(line_of(message), fault, said, form)
             break
         take(play, hop, message, reading.result)
-    hop = play.state.hops[key]
     if hop.state in m.OPEN and hop.asked == current:
         wrong = reading if reading.fault else lines.read_line("", form)
-        play.add("task.unread", hop=number, text=lines.refusal(wrong, state.lang))
-    return play.events
+        play.add("task.unread", hop=number, text=lines.refusal(wrong, play.state.lang))
 
 
 def strange(state: Context, hop: Hop, message: Message) -> str:
@@ -180,15 +187,15 @@ def strange(state: Context, hop: Hop, message: Message) -> str:
 def take(play: Play, hop: Hop, message: Message, result: str) -> None:
     """Take one message of the worker of a hop; `result` is its whole text, if DATA is not."""
     state, kind, most = play.state, message.kind, hop.budget
+    own: dict[str, Any] = {"task": hop.task, "priority": state.tasks[hop.task].priority}
+    own["state"] = _ENDS.get(kind, m.RUNNING)
     if kind == "X":
-        _hand_on(play, hop, message)
+        _hand_on(play, hop, message.copy(**own))
         return
     if kind == "C" and state.tasks[hop.task].questions >= MOST_QUESTIONS:
         fail(play, hop, "E18", "max_clarify")
         return
-    own: dict[str, Any] = {"task": hop.task, "depth": hop.depth}
-    own |= {"state": _ENDS.get(kind, m.RUNNING), "priority": state.tasks[hop.task].priority}
-    own |= {"receiver": "O1" if kind in "CU" else _giver(state, hop)}
+    own |= {"depth": hop.depth, "receiver": "O1" if kind in "CU" else _giver(state, hop)}
     if most is not None and (message.budget is None or message.budget > most):
         play.add("context.warned", words=f"{hop.worker} gave back more budget than it had")
         own["budget"] = most
@@ -200,13 +207,11 @@ def take(play: Play, hop: Hop, message: Message, result: str) -> None:
         _ask(play, hop, message)
 
 
-def fail(play: Play, hop: Hop, code: str, words: str) -> list[Event]:
-    """Note that a hop failed: O1 says so with an E; return what the play has then."""
+def fail(play: Play, hop: Hop, code: str, words: str) -> None:
+    """Note that a hop failed: O1 says so with an E."""
     details = f";details={fitted(words, 120)}" * bool(words)
     text = f"desc={tables.meanings('V5')[code]}{details}"
-    message = to_worker(play.state, hop, "E", text, state=m.FAILED, code=code)
-    play.add("task.failed", message=message, hop=hop.number, words=words)
-    return play.events
+    play.tell(hop, "E", text, "failed", state=m.FAILED, code=code, words=words)
 
 
 def _ask(play: Play, hop: Hop, message: Message) -> None:
@@ -221,47 +226,44 @@ def _ask(play: Play, hop: Hop, message: Message) -> None:
     elif options:
         question = fitted(f"{question} ({', '.join(options)})", 180)
     text = ";".join([f"question={question}", *items])
-    asks = to_worker(play.state, hop, "D", text, budget=None, receiver="User")
-    play.add("task.asked", message=asks, hop=hop.number)
+    play.tell(hop, "D", text, "asked", budget=None, receiver="User")
 
 
 def _hand_on(play: Play, hop: Hop, message: Message) -> None:
     """Approve a hand-off by delivering it, or reject it to its source (PR-563)."""
     state, most, part = play.state, hop.budget, message.budget
     part = most // 2 if part is None and most is not None else part
-    own = {"task": hop.task, "depth": max(message.depth, hop.depth + 1), "state": m.RUNNING}
-    own |= {"budget": part, "priority": state.tasks[hop.task].priority}
-    target, number = state.workers.get(message.receiver), hop.number
-    code = judge(message.copy(**own), state) if target else "E41"
+    message = message.copy(depth=max(message.depth, hop.depth + 1), budget=part)
+    target = state.workers.get(message.receiver)
+    code = judge(message, state) if target else "E41"
     if not code and most is not None and (part or 0) > most:
         code = "E17"
     if target and not code:
-        more = {"agent": target.agent_id, "source": number}
-        play.add("task.sent", message=message.copy(**own), **more)
+        play.add("task.sent", message=message, agent=target.agent_id, source=hop.number)
     elif hop.rejections >= MOST_REJECTED:
         fail(play, hop, code, "its hand-offs were rejected")
     else:
-        text = f"desc={tables.meanings('V5')[code]};id={message.receiver}"
-        play.add("task.told", message=to_worker(state, hop, "E", text, code=code), hop=number)
+        play.reject(hop, code, message.receiver)
 
 
-def reply(state: Context, ident: str, text: str, now: datetime) -> list[Event]:
-    """Take a person's answer to the question of a task: an option, its number, or a text."""
-    task, play = state.tasks.get(ident), Play(state, now)
+def reply(play: Play, ident: str, text: str) -> str:
+    """Take a person's answer to the question of a task; return what was understood.
+
+    It is an option, its number, or a text.
+    """
+    state, task = play.state, play.state.tasks.get(ident)
     if task is None or not task.question:
         raise NotFound("nothing-asked", f"nothing is asked in {state.name}", "council status")
-    option, words = understood(task.options, text)
-    answer = f"answer={words}"
-    choice = f"choice=opt{option}" if option else answer
+    option, words = _understood(task.options, text)
+    choice = f"choice=opt{option}" if option else f"answer={words}"
     user = Message(sender="User", receiver="O1", kind="C", data=choice, task=ident, state=m.RUNNING)
     play.add("task.told", message=user.copy(priority=task.priority))
-    if hop := play.state.hops.get(str(task.asker)):
-        message = to_worker(state, hop, "C", answer)
-        play.add("task.told", message=message, hop=hop.number, text=text)
-    return play.events
+    if hop := state.hops.get(str(task.asker)):
+        play.tell(hop, "C", f"answer={words}", text=text)
+    return words
 
 
-def understood(options: list[str], text: str) -> tuple[int, str]:
+def _understood(options: list[str], text: str) -> tuple[int, str]:
     """Return the number of the option that a person means, and its words; 0 and a text for none.
 
     The words of an option go before its number: of the options 2 and 1 the answer 1 is the second.
@@ -278,15 +280,14 @@ def understood(options: list[str], text: str) -> tuple[int, str]:
     return 0, word
 
 
-def cancel(state: Context, ident: str, why: str, now: datetime) -> list[Event]:
+def cancel(play: Play, ident: str, why: str) -> None:
     """Cancel a task: who has it in hand is told (U with the state X); refuse one that is over."""
-    play, message = Play(state, now), Message(sender="O1", receiver="*", kind="U", task=ident)
+    state, message = play.state, Message(sender="O1", receiver="*", kind="U", task=ident)
     if ident not in state.tasks or state.tasks[ident].state not in m.OPEN:
         raise Refused("over", f"no task {ident[:20]} is open", f"council show {state.name}")
     for worker in sorted({one.worker for one in state.open_hops(ident)}) or ["*"]:
         own = {"receiver": worker, "state": m.CANCELLED, "data": fitted(why)}
         play.add("task.told", message=message.copy(**own))
-    return play.events
 
 
 # What depends on more than one message

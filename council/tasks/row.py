@@ -99,8 +99,10 @@ class _Contexts(KindRow):
             return [{**closing, "at": times.text(at)}, end]
         if hop is None:
             return [end]  # it has answered by command, or is not waited for
+        play = decisions.Play(state, at)
         reading = lines.read_line(output.text, decisions.expected(state, hop))
-        return [*decisions.hear(state, hop.number, reading, at), end]
+        decisions.hear(play, hop.number, reading)
+        return [*play.events, end]
 
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         return [{"type": "task.passed", "tour": one.tour, "words": words, "at": times.text(at)}]

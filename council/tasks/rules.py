@@ -8,7 +8,7 @@ from council.kernel.words import load
 from council.runs import work as runs
 from council.runs.work import Try, Work
 from council.tasks import model as m
-from council.tasks.decisions import Play, again, fail, others, reply, to_worker
+from council.tasks.decisions import Play, again, fail, others, reply
 from council.tasks.model import EVENTS, Context, Event, Hop, Task, evolve
 from council.tasks.wire import tables
 from council.tasks.wire.model import fitted
@@ -26,7 +26,8 @@ def due(state: Context, now: datetime) -> list[Event]:
     at, hops = times.text(now), dict[str, list[Hop]]()
     for hop in state.open_hops():
         if why := _failing(state, hop, at):
-            return fail(Play(state, now), hop, *why)
+            fail(play := Play(state, now), hop, *why)
+            return play.events
     for hop in state.hops.values():
         if hop.failure and hop.state not in m.OPEN:
             return _follow(Play(state, now), hop)
@@ -77,9 +78,7 @@ def _follow(play: Play, hop: Hop) -> list[Event]:
     state, code, task = play.state, hop.failure, play.state.tasks[hop.task]
     rule, rest = tables.described("!", code, ""), _others(state, hop)  # PR-580
     if (source := state.hops.get(str(hop.source))) and source.state in m.OPEN:
-        text = f"desc={tables.meanings('V5')[code]};id={hop.worker}"
-        message = to_worker(state, source, "E", text, code=code)
-        play.add("task.told", message=message, hop=source.number, after=hop.number)
+        play.reject(source, code, hop.worker, after=hop.number)
         return play.events
     is_there = hop.worker in {*state.workers} - {*state.down} and not source
     if rule == "raise-budget-once" and is_there and not task.is_raised and hop.budget is not None:
@@ -100,7 +99,7 @@ def _late(play: Play, ident: str, task: Task) -> list[Event]:
     play.add("task.unanswered", task=ident, code="E23")
     policy, hop = play.state.rules.choice_policy, play.state.hops.get(str(task.asker))
     if policy == "first" and task.options:
-        play.take(reply(play.state, ident, "1", play.now))
+        reply(play, ident, "1")
     elif policy == "abandon" and hop:
         fail(play, hop, "E23", task.question)
     return play.events

@@ -186,9 +186,7 @@ def say(app: App, to: str, text: str, by: str) -> Result | None:
 
     def decide(play: Play) -> None:
         nonlocal words
-        target = task or next(iter(play.state.pending()), "")
-        play.take(decisions.reply(play.state, target, text, app.now))
-        words = decisions.understood(play.state.tasks[target].options, text)[1]
+        words = decisions.reply(play, task or next(iter(play.state.pending()), ""), text)
 
     if not name:
         return None
@@ -202,7 +200,7 @@ def cancel(app: App, which: str, why: str, by: str) -> Result | None:
     def decide(play: Play) -> None:
         tasks = play.state.tasks
         for ident in [task] if task else [key for key, one in tasks.items() if one.state in OPEN]:
-            play.take(decisions.cancel(play.state, ident, why, play.now))
+            decisions.cancel(play, ident, why)
 
     if not name:
         return None
@@ -271,9 +269,9 @@ def _played(play: Play, message: Message) -> None:
         play.add("task.asked", message=message)
     elif kind in "CS" and not is_worker and task in state.pending():
         text = message.pairs.get("choice") or message.pairs.get("answer") or message.data
-        play.take(decisions.reply(state, task, text, play.now))
+        decisions.reply(play, task, text)
     elif message.state == "X" and not is_worker and task in state.tasks:
-        play.take(decisions.cancel(state, task, message.data, play.now))
+        decisions.cancel(play, task, message.data)
     elif hops:
         _judge(decisions.strange(state, hops[0], message))
         decisions.take(play, hops[0], message, "")

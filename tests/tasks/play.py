@@ -52,8 +52,17 @@ class Played:
 
     def ask(self, text: str = "Find kettles", *caps: str, **more: Any) -> None:
         priority, budget = more.get("priority", "P1"), more.get("budget", 500)
+        self.act(decisions.request, text, [*caps], priority, budget)
+
+    def play(self, decide: Callable[..., Any], *args: Any) -> decisions.Play:
+        """Return a play in which this was decided."""
         play = decisions.Play(self.state, self.now)
-        decisions.request(play, text, [*caps], priority, budget)
+        decide(play, *args)
+        return play
+
+    def act(self, decide: Callable[..., Any], *args: Any) -> None:
+        """Decide something, and let follow what does."""
+        play = self.play(decide, *args)
         self.do(lambda _: play.events)
 
     def wanted(self) -> list[str]:
@@ -71,8 +80,8 @@ class Played:
             return
         hop = next(h for h in self.state.hops.values() if h.asked == one.tour)
         heard = lines.read_line(output, decisions.expected(self.state, hop))
-        made = decisions.hear(self.state, hop.number, heard, self.now)
-        self.do(lambda _: [*made, runs.answered(begun["id"], at, runs.Use())])
+        play = self.play(decisions.hear, hop.number, heard)
+        self.do(lambda _: [*play.events, runs.answered(begun["id"], at, runs.Use())])
 
     def flow(self) -> list[str]:
         """Return the messages so far, as `O1>W1 R`."""

@@ -44,9 +44,9 @@ def step(it: Played, what: str, how: Any) -> None:
     elif what == "fail" and next_hop(it):
         it.run(code=how)
     elif what == "say" and state.pending():
-        it.do(lambda s: decisions.reply(s, s.pending()[0], how, it.now))
+        it.act(decisions.reply, state.pending()[0], how)
     elif what == "cancel":
-        it.do(lambda s: decisions.cancel(s, how, "", it.now))
+        it.act(decisions.cancel, how, "")
     elif what == "later":
         it.do(lambda s: rules.due(s, it.now), how)
     elif what == "leave" and not state.closed_at:
@@ -89,7 +89,7 @@ def test_a_random_history(steps: list[tuple[str, Any]], policy: str) -> None:
         if it.state.closed_at or not it.state.tasks:
             break
         for ident in it.state.pending():
-            it.do(lambda s, ident=ident: decisions.reply(s, ident, "1", it.now))
+            it.act(decisions.reply, ident, "1")
         it.do(lambda s: rules.due(s, it.now), 3700)
     assert it.state.closed_at or not it.state.tasks
     assert it.state.answer or not it.state.tasks

@@ -80,18 +80,18 @@ def test_a_question_is_put_to_the_user_twice_at_most() -> None:
     it = Played()
     it.ask("Paint", "plan")
     with pytest.raises(NotFound):
-        decisions.reply(it.state, "T1", "red", it.now)
+        it.act(decisions.reply, "T1", "red")
     it.run(said("C", "question=Which?;options=red,dark blue"))
     assert it.line(3).endswith("|question=Which?;opt1=red;opt2=dark blue")
     assert it.wanted() == [] and it.state.pending() == ["T1"]
     with pytest.raises(Invalid, match="no option 3"):
-        decisions.reply(it.state, "T1", "3", it.now)
-    it.do(lambda s: decisions.reply(s, "T1", "Dark blue", it.now))
+        it.act(decisions.reply, "T1", "3")
+    it.act(decisions.reply, "T1", "Dark blue")
     assert it.line(4).endswith("|choice=opt2") and it.line(5).endswith("|answer=dark blue")
     assert it.flow()[-2:] == ["User>O1 C", "O1>W1 C"] and it.wanted() == ["ada task"]
     it.run(said("C", "question=How much of it, and where exactly?;options=" + ",".join("abcdef")))
     assert it.state.tasks["T1"].options == []
-    it.do(lambda s: decisions.reply(s, "T1", "All | of > it", it.now))
+    it.act(decisions.reply, "T1", "All | of > it")
     it.run(said("C", "question=Why?"))
     assert it.flow()[-1] == "O1>W1 E E18"
     assert it.state.answer.startswith("No result: maximum clarifications reached")
@@ -236,7 +236,7 @@ def test_a_long_request_is_referred_to() -> None:
 
 def test_a_task_is_cancelled() -> None:
     it = asked()
-    it.do(lambda s: decisions.cancel(s, "T1", "not needed", it.now))
+    it.act(decisions.cancel, "T1", "not needed")
     assert it.flow() == ["O1>W1 R", "O1>W1 U"] and "|X|" in it.line(2)
     assert it.state.answer == "Cancelled." and it.wanted() == []
 

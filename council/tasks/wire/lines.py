@@ -82,7 +82,7 @@ def read_line(text: str, expected: Expected) -> Heard:
                 more = [readable(reading.result or reading.messages[0].data)]
     whole.result = "\n".join(more).strip() if whole.result or any(more[1:]) else ""
     if not whole.messages and not whole.line:
-        return _refused("", _say("none", expected), {}, expected)
+        return refused("", _say("none", expected), {}, expected)
     return _joined(whole, expected)
 
 
@@ -92,7 +92,7 @@ def _joined(whole: Heard, expected: Expected) -> Heard:
     chunks = {one.pairs["part"]: one for one in parts}
     names = [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)]
     if chunks.keys() != {*names}:
-        return _refused(", ".join(chunks), _say("chunks", expected), {}, expected)
+        return refused(", ".join(chunks), _say("chunks", expected), {}, expected)
     items = [[i for i in parted(chunks[n].data, ";") if i[:5] != "part="] for n in names]
     result = "\n".join(readable(";".join(one)) for one in items) or whole.result
     return whole.copy(messages=[o for o in whole.messages if o not in parts[:-1]], result=result)
@@ -154,7 +154,7 @@ def _read(line: str, expected: Expected) -> Heard | None:
     else:
         counts = {"count": len(segments), "version": expected.version, "wanted": len(names)}
         values, fault = {**values, "data": segments[-1]}, _say("count", expected, **counts)
-    return _refused(line.strip(), fault, values, expected)
+    return refused(line.strip(), fault, values, expected)
 
 
 def _mended(name: str, value: str) -> str:
@@ -180,11 +180,12 @@ def _segment(name: str, value: str, expected: Expected) -> str:
     return _say("segment", expected, name=name.upper(), got=got, form=form)
 
 
-def _refused(line: str, fault: str, fields: dict[str, str], expected: Expected) -> Heard:
-    return Heard(line=line, fault=fault, right=right_line(fields, expected))
+def refused(line: str, fault: str, fields: dict[str, str], expected: Expected) -> Heard:
+    """Return what is said of a line that counts for nothing; `fields` are those to repeat."""
+    return Heard(line=line, fault=fault, right=_right(fields, expected))
 
 
-def right_line(fields: dict[str, str], expected: Expected) -> str:
+def _right(fields: dict[str, str], expected: Expected) -> str:
     """Return the line to send: what was said where it can stand, else what the request says."""
     request, version = expected.request, "V4" if expected.version == "V4" else "V5"
     first = fields.get("type", "")[:1].upper()
