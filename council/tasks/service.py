@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from council.agents.registry import Registry, Worker
-from council.kernel import files, ids, times
+from council.kernel import files, times
 from council.kernel.errors import Conflict, NotFound, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.runs import heartbeat, starting, tracing
@@ -15,7 +15,7 @@ from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
 from council.tasks.row import CONTEXTS
 from council.tasks.wire import building, tables
-from council.tasks.wire.conversion import line_of, message_of
+from council.tasks.wire.conversion import from_line, line_of, message_of
 from council.tasks.wire.model import Message, split
 
 if TYPE_CHECKING:
@@ -72,20 +72,16 @@ def request(
         what = f"no such priority or complexity: {priority[:20]}, {word[:20]}"
         raise Usage("usage", what, f"use P0, P1, P2; {', '.join(rules.budgets)}, unlimited")
 
+    previous = ""
+    if ctx and CONTEXTS.knows(app, ctx) and CONTEXTS.document(app, ctx).peek().is_full():
+        values, previous, ctx = {**values, "prev": ctx}, ctx, ""  # PR-644
+
     def decide(play: Play) -> None:
-        if play.state.is_full():
-            raise Refused("full", f"{ctx} is full", "leave out --ctx for a new one")
         if values:
             play.add("context.valued", values=values)
         decisions.request(play, text, caps, priority, rules.budgets.get(word))
 
-    try:
-        return {**_change(app, ctx, decide, "User"), "previous": ""}
-    except Refused as refusal:
-        if refusal.code != "full":
-            raise
-    values = {**values, "prev": ctx}  # PR-644
-    return {**request(app, text, caps, priority, complexity, "", values), "previous": ctx}
+    return {**_change(app, ctx, decide, "User"), "previous": previous}
 
 
 def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
@@ -93,7 +89,9 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
     fix = "leave out --ctx for a new one"
     if ctx and not CONTEXTS.knows(app, ctx):
         raise Refused("E42", f"{ctx[:20]} is no context", fix, verdict="E42")
-    name = ctx or f"S{1 + max([0, *_numbers(app)])}"
+    folders = (f"{app.state_folder}/{one}" for one in ("contexts", "closed"))
+    taken = [one[1:] for folder in folders for one in files.names(folder) if one[:1] == "S"]
+    name = ctx or f"S{1 + max([0, *map(int, filter(str.isdecimal, taken))])}"
 
     def decide(state: Context) -> list[Event]:
         play = Play(state, app.now)
@@ -134,12 +132,6 @@ def _news(app: App, state: Context) -> list[Event]:
     busy = [hop.worker for one in states for hop in one.open_hops()]
     loads = {worker: busy.count(worker) for worker in {*busy}}
     return joining.news(state, starting.registry_of(app), app.now, loads)
-
-
-def _numbers(app: App) -> list[int]:
-    folders = (f"{app.state_folder}/contexts", f"{app.state_folder}/closed")
-    names = [one for folder in folders for one in files.names(folder) if one[:1] == "S"]
-    return [int(one[1:]) for one in names if one[1:].isdecimal()]
 
 
 def _answer(state: Context) -> Result:
@@ -220,18 +212,22 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
     message = message_of(line)
     if message.kind in "JLKHQ":
         return _registered(app, message, agent)
+    worker = starting.registry_of(app).workers.get(message.sender)
+    if worker and agent not in ("", worker.agent_id):
+        raise Refused("not-you", f"{message.sender} is not yours", "send your own lines")
+    if worker or app.env.get("COUNCIL_TOKEN"):
+        app.check_run(worker.agent_id if worker else "", is_agent=True)
     ctx = ctx or message.context.replace("S0", "")
     ctx = ctx or _named(app, message.task)[0] * (message.kind not in "RD")
 
     def decide(play: Play) -> None:
-        state, key = play.state, app.env.get(play.state.rules.auth_key_env, "")
-        if state.rules.auth_key_env:
-            auths = [message_of(one).pairs.get("auth", "") for one in state.lines.values()]
+        state = play.state
+        if variable := state.rules.auth_key_env:
+            auths = [from_line(one).pairs.get("auth", "") for one in state.lines.values()]
             pairs = [one.rpartition(":")[0].upper() for one in auths]
-            reason = building.verify(line, key, pairs)[0]
+            reason = building.verify(line, app.env.get(variable, ""), pairs)[0]
             _judge("E90" * (reason != "valid"), f": auth is {reason}")
         _judge(decisions.judge(message, state))
-        _check_sender(app, state, message, agent)
         _played(play, message)
 
     return _change(app, ctx, decide, agent or message.sender)
@@ -241,17 +237,6 @@ def _judge(code: str, why: str = "") -> None:
     if code:
         what = f"{code}: {tables.meanings('V5')[code]}{why}"
         raise Refused(code, what, f"council explain {code}", verdict=code)
-
-
-def _check_sender(app: App, state: Context, message: Message, agent: str) -> None:
-    """Refuse a line of a worker that somebody else sends."""
-    worker, token = state.workers.get(message.sender), app.env.get("COUNCIL_TOKEN", "")
-    owner = worker.agent_id if worker else ""
-    runs = [run.agent for run in state.runs.by_id.values() if run.token == ids.digest(token)]
-    if owner not in runs if token else agent and owner and agent != owner:
-        raise Refused("not-you", f"{message.sender} is not yours", "send your own lines")
-    if worker and not token and app.settings.trust == "strict":
-        raise Refused("not-verified", f"{message.sender} has to send from its own run")
 
 
 def _played(play: Play, message: Message) -> None:
