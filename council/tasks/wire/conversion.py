@@ -115,7 +115,8 @@ def _walked(parsed: Parsed, to: str, lossy: bool, structural: bool, gaps: set[st
     values, at = opened(parsed), parsed.version
     while at != to:
         target = "V4" if at == "V5D" else f"V{int(at[1]) + (1 if to > at else -1)}"
-        for row in tables.STEPS.get(f"{at}>{target}", []):
+        step = tables.FORMS.get(f"{at}>{target}")
+        for row in step.checks if step else []:
             if not (row.applies(values) and row.fits(values)):
                 continue
             if row.rule == "refuse" or (row.rule == "lossy" and not lossy):

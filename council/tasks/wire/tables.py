@@ -38,7 +38,10 @@ class Row(Record, settled=True):
 
 
 class Form(Record, settled=True):
-    """One version: the names of its segments, its checklist and its warnings."""
+    """One version: the names of its segments, its checklist and its warnings.
+
+    A step of a conversion (`V1>V2`) is a form without names, whose checks say what is done.
+    """
 
     names: list[str]
     checks: list[Row] = []
@@ -50,50 +53,34 @@ def lines(name: str) -> list[str]:
     return [line for line in template(f"texts/{name}.txt").split("\n") if line[:1] not in ("", "#")]
 
 
-def _row(rule: str, segment: str, code: str, words: list[str], put: str = "", why: str = "") -> Row:
-    pattern, *rest = words
-    parts = (word.partition("=") for word in rest)
-    conditions = [(name.rstrip("!"), wanted, name[-1] != "!") for name, _, wanted in parts]
-    fields = {"rule": rule, "segment": segment, "code": code.strip("-"), "put": put, "why": why}
-    return Row(pattern=pattern, conditions=conditions, **fields)
-
-
 def _matches(pattern: str, text: str) -> bool:
     import re  # late: codes are explained without it
 
     return re.fullmatch(pattern, text, re.ASCII | re.DOTALL) is not None
 
 
-def _read() -> tuple[dict[str, Form], dict[str, list[Row]]]:
-    """Return the versions, and the steps of conversions by their names (`V1>V2`)."""
-    forms: dict[str, Form] = {}
-    steps: dict[str, list[Row]] = {}
-    parts, version = dict[str, str](), ""
+def _read() -> dict[str, Form]:
+    """Return the versions and the steps of conversions."""
+    forms, parts, form = dict[str, Form](), dict[str, str](), Form(names=[])
     for line in lines("protocol"):
-        if line[:2] == ": ":
-            _, name, pattern = _filled(line, parts).split()
-            parts[name] = pattern
-        elif line[:2] == "==":
-            version, *names = line[3:].split()
-            parts["<known>"] = "|".join(meanings(version)) or "(?!)"
-            forms[version] = Form(names=names)
-        elif version == "steps":
-            text, _, why = line.partition(" # ")
-            step, what, segment, pattern, *rest = text.split()
-            put = rest[1] if rest[:1] == ["->"] else ""
-            words = [pattern, *(rest[2:] if put else rest)]
-            steps.setdefault(step, []).append(_row(what, segment, "", words, put, why))
+        text, _, why = line.partition(" # ")
+        for name, pattern in parts.items():
+            text = text.replace(name, pattern)
+        rule, segment, *words = text.split()
+        if rule == ":":
+            parts[segment] = words[0]
+        elif rule == "==":
+            parts["<known>"] = "|".join(meanings(segment)) or "(?!)"
+            form = forms[segment] = Form(names=words)
         else:
-            rule, segment, code, *rest = _filled(line, parts).split()
-            row = _row(rule, segment, code, rest)
-            (forms[version].warnings if rule[:2] == "W_" else forms[version].checks).append(row)
-    return forms, steps
-
-
-def _filled(text: str, parts: dict[str, str]) -> str:
-    for name, pattern in parts.items():
-        text = text.replace(name, pattern)
-    return text
+            code, pattern, *rest = words
+            rest, put = (rest[2:], rest[1]) if rest[:1] == ["->"] else (rest, "")
+            cells = (word.partition("=") for word in rest)
+            conditions = [(name.rstrip("!"), wanted, name[-1] != "!") for name, _, wanted in cells]
+            made = {"code": code.strip("-"), "pattern": pattern, "put": put, "why": why}
+            row = Row(rule=rule, segment=segment, conditions=conditions, **made)
+            (form.warnings if rule[:2] == "W_" else form.checks).append(row)
+    return forms
 
 
 def _codes() -> tuple[dict[str, dict[str, str]], dict[str, list[str]]]:
@@ -158,4 +145,4 @@ def explain(which: str, lang: str) -> dict[str, Any] | None:
     return {**made, "hindrances": [], "tried": [], "next": sentences} if sentences else None
 
 
-FORMS, STEPS = _read()
+FORMS = _read()
