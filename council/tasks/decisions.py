@@ -142,9 +142,8 @@ def again(play: Play, hop: Hop, worker: str, budget: int | None, **pairs: str) -
 def expected(state: Context, hop: Hop) -> lines.Expected:
     """Return what a line of the worker of a hop has to answer."""
     request = to_worker(state, hop, "R", "-", number=hop.asked, context=state.name)
-    request.sender, worker = _giver(state, hop), state.workers.get(hop.worker)
-    version = worker.version if worker else "V5"
-    return lines.Expected(request=request, worker=hop.worker, version=version, lang=state.lang)
+    request.sender, version = _giver(state, hop), state.workers.get(hop.worker, _ANY).version
+    return lines.Expected(request=request, version=version, lang=state.lang)
 
 
 def _giver(state: Context, hop: Hop) -> str:
@@ -165,8 +164,8 @@ def hear(play: Play, number: int, reading: lines.Heard) -> None:
             break
         take(play, hop, message, reading.result)
     if hop.state in m.OPEN and hop.asked == current:
-        wrong = reading if reading.fault else lines.read_line("", form)
-        play.add("task.unread", hop=number, text=lines.refusal(wrong, play.state.lang))
+        text = reading.refusal or lines.read_line("", form).refusal
+        play.add("task.unread", hop=number, text=text)
 
 
 def strange(state: Context, hop: Hop, message: Message) -> str:

@@ -35,7 +35,11 @@ def answer(registry: Registry, message: Message, agent: str, now: datetime) -> A
         names = [key for key in names if key.startswith(begin) and standing in status[key]]
         return [], f"agents={','.join(names)};count={len(names)}"
     if message.kind == "J":
-        fields: dict[str, Any] = {"about": pairs.get("desc", ""), "version": _version(pairs)}
+        spoken = [pairs.get("version", "V5"), pairs.get("fallback", "")]  # PR-591
+        version = next((one for one in spoken if one in ("V4", "V5")), "")
+        if not version:
+            raise Refused("E90", "no version in common: O1 speaks V5 and V4")
+        fields: dict[str, Any] = {"about": pairs.get("desc", ""), "version": version}
         depth = pairs.get("max_depth", "")
         fields |= {"caps": caps, "maxDepth": int(depth) if depth.isdecimal() else 4}
         return join(registry, agent or ident.lower(), ident, fields, at)
@@ -88,14 +92,6 @@ def _check(caps: list[str]) -> None:
         if not re.fullmatch("[a-z0-9_]{1,40}", one):
             hint = "use small letters, digits and _, separated by commas"
             raise Invalid("bad-capability", f"no name of a capability: {one[:40]!r}", hint)
-
-
-def _version(pairs: dict[str, str]) -> str:
-    """Return the version to speak with a worker (PR-591)."""
-    for version in (pairs.get("version", "V5"), pairs.get("fallback", "")):
-        if version in ("V4", "V5"):
-            return version
-    raise Refused("E90", "no version in common: O1 speaks V5 and V4")
 
 
 def news(

@@ -36,27 +36,19 @@ _DATA = {"S": "result=…", "E": "desc=…", "C": "question=…;options=a,b", "U
 
 
 class Expected(Record):
-    """What a worker was asked (`request`), its id, the version it speaks, the language."""
+    """What a worker was asked (`request`), the version it speaks, the language."""
 
     request: Message
-    worker: str
     version: str = "V5"
     lang: str = "en"
 
 
 class Heard(Record):
-    """What the output of a worker says.
-
-    `messages` are in the words of V5; `result` is the whole result where DATA cannot hold it.
-    `line` is the first one that could not be read, `fault` is what is wrong with it (or that there
-    is none), `right` the line to send instead.
-    """
+    """What the output of a worker says, in the words of V5."""
 
     messages: list[Message] = []
-    result: str = ""
-    line: str = ""
-    fault: str = ""
-    right: str = ""
+    result: str = ""  # all of it, where DATA cannot hold it
+    refusal: str = ""  # what the worker is told of the first line that could not be read
 
 
 def read_line(text: str, expected: Expected) -> Heard:
@@ -72,16 +64,15 @@ def read_line(text: str, expected: Expected) -> Heard:
             follows, fenced = follows and not fenced, not fenced
         elif reading is None:
             more += [line.rstrip()] * follows
-        elif reading.line:
-            earlier = {"messages": whole.messages, "result": whole.result}
-            whole = whole if whole.line else reading.copy(**earlier)
+        elif reading.refusal:
+            whole.refusal = whole.refusal or reading.refusal
         else:
             whole.messages += reading.messages
             if follows := reading.messages[0].kind == "S":
                 whole.result = reading.result
                 more = [readable(reading.result or reading.messages[0].data)]
     whole.result = "\n".join(more).strip() if whole.result or any(more[1:]) else ""
-    if not whole.messages and not whole.line:
+    if not whole.messages and not whole.refusal:
         return refused("", _say("none", expected), {}, expected)
     return _joined(whole, expected)
 
@@ -182,7 +173,9 @@ def _segment(name: str, value: str, expected: Expected) -> str:
 
 def refused(line: str, fault: str, fields: dict[str, str], expected: Expected) -> Heard:
     """Return what is said of a line that counts for nothing; `fields` are those to repeat."""
-    return Heard(line=line, fault=fault, right=_right(fields, expected))
+    values = {"line": line or "-", "fault": fault, "right": _right(fields, expected)}
+    text = template(f"texts/worker-lines-{expected.lang}.txt").partition("\n====\n")[2]
+    return Heard(refusal=fill(text, values))
 
 
 def _right(fields: dict[str, str], expected: Expected) -> str:
@@ -192,7 +185,7 @@ def _right(fields: dict[str, str], expected: Expected) -> str:
     kind = first if first in _STATES else "S"
     codes = re.findall(r"\bE\d\d\b", f"{fields.get('err')} {fields.get('state')}")
     values = {
-        **{"msg": f"M{request.number + 1}", "route": f"{expected.worker}>{request.sender}"},
+        **{"msg": f"M{request.number + 1}", "route": f"{request.receiver}>{request.sender}"},
         **{"type": kind, "pri": request.priority or "-", "state": _STATES[kind]},
         **dict.fromkeys(("tid", "task"), request.task or "-"),
         **{"err": [*codes, "E99"][0] if kind == "E" else "-"},
@@ -206,12 +199,6 @@ def _right(fields: dict[str, str], expected: Expected) -> str:
         if name in names and not parse("|".join(trial[one] for one in names), version).errors:
             values = trial
     return "|".join(values[name] for name in names)
-
-
-def refusal(reading: Heard, lang: str = "en") -> str:
-    """Return what a worker is told of a line that could not be read."""
-    values = {"line": reading.line or "-", "fault": reading.fault, "right": reading.right}
-    return fill(template(f"texts/worker-lines-{lang}.txt").partition("\n====\n")[2], values)
 
 
 def readable(text: str) -> str:

@@ -36,11 +36,12 @@ def parse(text: str, version: str = "") -> Parsed:
     if version not in (*tables.VERSIONS, "V5D"):
         raise Usage("usage", f"no protocol version {version[:20]!r}", "use V1, V2, V3, V4 or V5")
     form, line = tables.FORMS[version], re.sub("\r?\n\\Z", "", text)
-    values = _block(line) if version == "V1" else _line(line, form.names)
-    if values is None:
-        unclean = version == "V1" or _UNCLEAN.search(line)
+    is_block, segments = version == "V1", line.split("|")
+    unclean = _UNCLEAN.search(re.sub("\r?\n", "", line) if is_block else line)
+    if unclean or not (is_block or len(segments) == len(form.names)):
         row = form.checks[0 if unclean else 1]
         return Parsed(version=version, text=text, errors=[Fault(code=row.code, rule=row.rule)])
+    values = _block(line) if is_block else dict(zip(form.names, segments, strict=True))
     errors = [
         _fault(row, version)
         for row in form.checks
@@ -51,7 +52,7 @@ def parse(text: str, version: str = "") -> Parsed:
     notes = [note for note in (_fault(row, version) for row in rows) if note.segment not in faulty]
     if any(note.rule == "W_DATA_TRUNCATED" for note in notes):
         values["data"] = values["data"][:MOST_CHARS]
-    values["msg"] = values["msg"].strip("[]") if version == "V1" else values["msg"]
+    values["msg"] = values["msg"].strip("[]") if is_block else values["msg"]
     own = {name: values[name] for name in form.names}
     parsed = Parsed(version=version, text=text, segments=list(own.values()), errors=errors)
     return parsed.copy(notes=notes, fields={} if errors else _fields(version, own))
@@ -64,23 +65,12 @@ def _fault(row: tables.Row, version: str) -> Fault:
     return Fault(code=row.code, rule=row.rule, segment=at)
 
 
-def _line(line: str, names: list[str]) -> dict[str, str] | None:
-    segments = line.split("|")
-    if len(segments) != len(names) or _UNCLEAN.search(line):
-        return None
-    return dict(zip(names, segments, strict=True))
-
-
-def _block(block: str) -> dict[str, str] | None:
+def _block(block: str) -> dict[str, str]:
     """Return the lines of a V1 block by name, with three values that only its checks read."""
     header, *lines = block.replace("\r\n", "\n").split("\n")
-    if any(map(_UNCLEAN.search, [header, *lines])):
-        return None
-    order: list[str] = []
-    texts: dict[str, str] = {}
-    for name, colon, value in (line.partition(":") for line in lines):
-        order.append(name if colon else "")
-        texts.setdefault(name, value.removeprefix(" "))
+    cells = [line.partition(":") for line in lines]
+    order = [name if colon else "" for name, colon, _ in cells]
+    texts = {name: value.removeprefix(" ") for name, _, value in reversed(cells)}  # the first one
     empty = ",".join(name for name in map(str.upper, _V1_LINES) if texts.get(name) == "")
     values = {name: texts.get(name.upper(), "") for name in _V1_LINES}
     roles = f"{values['from']}>{values['to']}"
