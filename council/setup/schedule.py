@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 BEGIN, END = "# >>> council schedule: ", "# <<< council schedule: "
 _PLAIN = frozenset("/._-+:@,=")  # beside letters and digits
 _NONE_YET = ("no crontab", "no fcrontab", "no such file or directory", "does not exist")
+_CURES = {
+    "crontab": "another way: council schedule --systemd --install",
+    "systemctl": "another way: council schedule --cron --install",
+    "openclaw": "is its gateway running? see: openclaw doctor",
+}
 _ORDER = "jan feb mar apr may jun jul aug sep oct nov dec sun mon tue wed thu fri sat"
 _UNQUOTED = dict.fromkeys(map(ord, "\\'\""))
 
@@ -46,7 +51,12 @@ def schedule(
         raise Usage("bad-interval", "a clock runs at full minutes", "use 1m or more")
     if not root.isprintable():
         raise Invalid("bad-path", f"no clock can be given the path {root!r}", "rename the folder")
-    is_cron = bool(kinds.get("cron")) or not (kinds.get("systemd") or _has_systemd(env))
+    is_cron = bool(kinds.get("cron"))
+    if not (is_cron or kinds.get("systemd")):
+        try:
+            _systemctl(env, "show-environment")
+        except Refusal:  # this user has no manager of timers
+            is_cron = True
     argv = [*command(), "heartbeat", "--root", root]
     line = f"{fields(seconds)} {' '.join(map(escaped, argv))} >/dev/null" if is_cron else ""
     crontab = f"{BEGIN}{root}\n{line}\n{END}{root}\n" * is_cron
@@ -110,29 +120,27 @@ def escaped(word: str) -> str:
 
 def _crontab(env: Mapping[str, str]) -> str:
     """Return the crontab of this user, "" where it is certain that there is none yet."""
-    code, found, errors = called(["crontab", "-l"], env)
-    if code and not any(one in errors.lower() for one in _NONE_YET):
-        raise Unexpected("no-crontab", f"crontab -l: {errors or code}", "the crontab is unchanged")
-    return "" if code else found
+    try:
+        return called(["crontab", "-l"], env)
+    except Unexpected as error:
+        if any(one in error.message.lower() for one in _NONE_YET):
+            return ""
+        raise
 
 
 def _change_crontab(root: str, made: str, env: Mapping[str, str]) -> None:
     """Put lines between the markers of a workspace, or remove them; all else byte for byte."""
-    before, kept, inside = _crontab(env), list[str](), False
-    for line in before.splitlines(keepends=True):
-        if line.rstrip("\r\n") == (END if inside else BEGIN) + root:
-            inside = not inside
-        elif not inside:
-            kept.append(line)
-    if inside or f"{END}{root}\n" in kept:
+    before, (begin, end) = (
+        _crontab(env),
+        (f"^{re.escape(one + root)}\\s*?$" for one in (BEGIN, END)),
+    )
+    others = re.sub(rf"{begin}\n(?:.*\n)*?{end}\n?", "", before, flags=re.M)
+    if re.search(f"{begin}|{end}", others, re.M):
         what = f"the markers for {root} in the crontab do not match"
         raise Invalid("bad-crontab", what, "remove those lines: crontab -e")
-    others = "".join(kept)
     after = others + "\n" * (others[-1:] not in ("", "\n")) + made
     if after != before:
-        code, _, errors = called(["crontab", "-"], env, after)
-        if code:
-            raise Unexpected("no-crontab", f"crontab: {errors}", "the old crontab is unchanged")
+        called(["crontab", "-"], env, after)
 
 
 def _crontab_times(root: str, env: Mapping[str, str]) -> list[str]:
@@ -211,34 +219,18 @@ def _timer_times(root: str, env: Mapping[str, str]) -> list[str]:
     return rows
 
 
-def _has_systemd(env: Mapping[str, str]) -> bool:
-    """Return whether this user has a manager of timers."""
-    with suppress(Refusal):
-        return called(["systemctl", "--user", "show-environment"], env)[0] == 0
-    return False
-
-
 def _systemctl(env: Mapping[str, str], *what: str) -> None:
-    code, _, errors = called(["systemctl", "--user", *what], env)
-    if code:
-        told = f"systemctl --user {what[0]}: {errors}"
-        raise Unexpected("no-systemd", told, "use: council schedule --cron")
+    called(["systemctl", "--user", *what], env)
 
 
 # --- both ---
 
 
-def called(
-    argv: list[str], env: Mapping[str, str], text: str = "", cure: str = "", seconds: float = 30
-) -> tuple[int, str, str]:
-    """Run a short program; return its exit code, output, and errors in one line.
-
-    `cure` says what to do where there is no such program.
-    """
+def called(argv: list[str], env: Mapping[str, str], text: str = "", seconds: float = 30) -> str:
+    """Return what a short program printed; refuse where there is none, or it fails."""
+    cure = _CURES[argv[0]]
     if not programs.which(argv[0], env.get("PATH", os.defpath)):
-        other = "--systemd" if argv[0] == "crontab" else "--cron"
-        cure = cure or f"install it, or use: council schedule {other} --install"
-        raise NotFound("no-program", f"no program {argv[0]} on PATH", cure)
+        raise NotFound("no-program", f"no program {argv[0]} on PATH", f"install it; {cure}")
     import subprocess  # late: slow, and most machines lack one of the programs
 
     how: Any = {"env": {**env, "LC_ALL": "C"}, "timeout": seconds, "capture_output": True}
@@ -246,8 +238,11 @@ def called(
         done = subprocess.run(argv, input=text.encode("utf-8", "surrogateescape"), **how)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unexpected("no-answer", f"{argv[0]}: {error}", "run the command again") from None
-    errors = " ".join(done.stderr.decode(errors="replace").split())
-    return done.returncode, done.stdout.decode("utf-8", "surrogateescape"), errors
+    if done.returncode:
+        errors = " ".join(done.stderr.decode(errors="replace").split())[:300]
+        what = f"{' '.join(argv[:3])}: {errors or done.returncode}"
+        raise Unexpected("program-failed", what, cure)
+    return done.stdout.decode("utf-8", "surrogateescape")
 
 
 def is_heartbeat(command: str, root: str) -> bool:
