@@ -46,8 +46,7 @@ def msg_parse(app: App, given: Given) -> Said:
     """Say what a message means and what is wrong with it; from standard input one by one."""
     text, replies = text_of(app, given.line, ""), list[Said]()
     for one in re.split(r"\n+(?=\[|M)", text.strip("\n")) if given.line == "-" else [text]:
-        parsed = parse(one, given.version)
-        parsed = parsed.strict() if given.strict else parsed
+        parsed = parse(one, given.version, given.strict)
         data = parsed.shown() | ({"reply": building.reply(parsed)} if given.reply else {})
         meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
         errors = [{**one, "meaning": meanings[one["code"]]} for one in data["errors"]]

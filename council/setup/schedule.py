@@ -234,6 +234,7 @@ def called(argv: list[str], env: Mapping[str, str], text: str = "", seconds: flo
     import subprocess  # late: slow, and most machines lack one of the programs
 
     how: Any = {"env": {**env, "LC_ALL": "C"}, "timeout": seconds, "capture_output": True}
+    done: subprocess.CompletedProcess[bytes]
     try:
         done = subprocess.run(argv, input=text.encode("utf-8", "surrogateescape"), **how)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -197,7 +197,7 @@ def test_what_cannot_be_read_is_asked_again_once(line: str) -> None:
     assert it.wanted() == ["ada question"]
     refusal = it.state.hops["1"].refusal
     right = [one.strip() for one in refusal.split("\n") if one.count("|") == 10][-1]
-    assert parse(right, "V5").strict().errors == []
+    assert parse(right, "V5", strict=True).errors == []
     it.run(right)
     assert it.state.tasks["T1"].state == "D"
 

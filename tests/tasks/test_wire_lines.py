@@ -30,7 +30,7 @@ def test_a_line_is_read_or_explained(row: dict[str, Any], lang: str) -> None:
         assert heard.messages[-1].kind == "S" and heard.messages[-1].context == "S1"
         return
     assert heard.messages == []
-    assert parse(right_of(heard), "V5").strict().errors == []
+    assert parse(right_of(heard), "V5", strict=True).errors == []
 
 
 def test_a_result_in_numbered_chunks_is_joined() -> None:

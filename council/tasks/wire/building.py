@@ -55,7 +55,7 @@ def build(fields: dict[str, str], version: str = "V5", *, minimal: bool = False)
     for name, mark in (("msg", "M"), ("task", "T"), ("budget", "B")):
         values[name] = mark * values[name].isdigit() + values[name]
     text = written(values, version)
-    parsed = parse(text, version).strict()
+    parsed = parse(text, version, strict=True)
     parsed.errors = [fault for fault in parsed.errors if fault.rule != "W_TYPE_Q"]
     parsed.sound()
     return text
@@ -99,7 +99,7 @@ def sign(text: str, key: str, sid: str, nonce: str) -> str:
 
     `sid` is `S` and digits, `nonce` four hex digits that the session has not used yet.
     """
-    plain = "|".join(parse(text, "V5").strict().sound().segments)
+    plain = "|".join(parse(text, "V5", strict=True).sound().segments)
     if not _AUTH.fullmatch(f"auth={sid}:{nonce}:00000000") or _auths(plain):
         what = "this message is signed already" if _auths(plain) else f"{sid}:{nonce} cannot sign"
         raise Usage("usage", what, "sign a message without auth=, with S1 and four hex digits")

@@ -33,20 +33,7 @@ class Parsed(Record):
     segments: list[str] = []  # as written; [] where they could not be separated
     fields: dict[str, Any] = {}  # by name, an unused one is None; {} for a message with faults
     errors: list[Fault] = []  # in the order of the checklist; the first is the code for the wire
-    notes: list[Fault] = []  # the warnings, with the codes of strict mode ("" for none)
-
-    @property
-    def warnings(self) -> list[str]:
-        """Return the name of each warning once; a message with faults has none."""
-        return [] if self.errors else list(dict.fromkeys(note.rule for note in self.notes))
-
-    def strict(self) -> Parsed:
-        """Return the reading with every warning that has a code turned into a fault (PR-006)."""
-        faults = [note for note in self.notes if note.code]
-        errors = sorted([*self.errors, *faults], key=lambda fault: fault.segment or 0)
-        errors = errors if faults else self.errors
-        rest = [note for note in self.notes if not note.code]
-        return self.copy(errors=errors, notes=rest, fields={} if errors else self.fields)
+    warnings: list[str] = []  # each once; a message with faults has none
 
     def sound(self) -> Parsed:
         """Return the reading itself; raise Invalid (`bad-message`) where it has faults."""

@@ -26,11 +26,11 @@ def detect(text: str) -> str:
     return "V4" if text[:1] == "M" and 0 < bars < 9 else "V5"
 
 
-def parse(text: str, version: str = "") -> Parsed:
-    """Return what a message says, leniently, with every fault and warning.
+def parse(text: str, version: str = "", strict: bool = False) -> Parsed:
+    """Return what a message says, with every fault and warning.
 
     One line break may end it. `version` is `V1` to `V5`, `V5D`, or "" to find it; another one is
-    refused (Usage).
+    refused (Usage). `strict` turns every warning that has a code into a fault (PR-006).
     """
     version = version or detect(text)
     if version not in (*tables.VERSIONS, "V5D"):
@@ -52,10 +52,16 @@ def parse(text: str, version: str = "") -> Parsed:
     notes = [note for note in (_fault(row, version) for row in rows) if note.segment not in faulty]
     if any(note.rule == "W_DATA_TRUNCATED" for note in notes):
         values["data"] = values["data"][:MOST_CHARS]
+    if strict:
+        errors += [note for note in notes if note.code]
+        errors.sort(key=lambda fault: fault.segment or 0)
     values["msg"] = values["msg"].strip("[]") if is_block else values["msg"]
     own = {name: values[name] for name in form.names}
     parsed = Parsed(version=version, text=text, segments=list(own.values()), errors=errors)
-    return parsed.copy(notes=notes, fields={} if errors else _fields(version, own))
+    if not errors:
+        parsed.fields = _fields(version, own)
+        parsed.warnings = list(dict.fromkeys(note.rule for note in notes))
+    return parsed
 
 
 def _fault(row: tables.Row, version: str) -> Fault:
