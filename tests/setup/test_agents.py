@@ -6,15 +6,8 @@ from pathlib import Path
 import pytest
 
 from council.agents import settings, souls
-from council.app import App
 from council.kernel.errors import Invalid, NotFound
-from council.setup import agents, init
-
-
-@pytest.fixture
-def app(tmp_path):
-    init.init(str(tmp_path), ["ann"], "", {"PATH": "/nonexistent"})
-    return App(str(tmp_path), env={"PATH": "/nonexistent"})
+from council.setup import agents
 
 
 def test_an_agent_is_added_changed_and_put_aside(app):

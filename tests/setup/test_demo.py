@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from datetime import UTC, datetime
 
 import pytest
 
@@ -10,15 +9,7 @@ from council import __main__ as way_in
 from council.app import App
 from council.archive import minutes
 from council.councils import service
-from council.setup import demo, init
-
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def app(tmp_path):
-    init.init(str(tmp_path), [], "", {"PATH": "/nonexistent"})
-    return App(str(tmp_path), NOW, {"PATH": "/nonexistent", "HOME": str(tmp_path)})
+from council.setup import demo
 
 
 @pytest.mark.parametrize("lang", ["en", "fr"])
@@ -58,12 +49,8 @@ def test_a_rehearsal_has_one_dissenter_who_follows_from_the_seed(app, procedure,
 
 
 def test_a_rehearsal_takes_the_options_and_members_that_are_named(app):
-    *_, state = demo.rehearse(
-        app,
-        service.Opening(
-            topic="Tabs?", procedure="deliberation", agents=["x", "y"],
-            config={"options": ["yes", "no"]}, name="k",
-        ),
-    )  # fmt: skip
+    asked = service.Opening(topic="Tabs?", procedure="deliberation", agents=["x", "y"], name="k")
+    asked.config = {"options": ["yes", "no"]}
+    *_, state = demo.rehearse(app, asked)
     assert list(state.participants) == ["x", "y"] and state.name == "k"
     assert {e.heard.choice for e in state.entries if e.kind == "vote"} == {"A", "B"}

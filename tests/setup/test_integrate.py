@@ -25,14 +25,6 @@ TOML = ["", 'model = "x"', 'model = "x"\n\n', '[mcp_servers.a]\ncommand = "x"\n'
 CASES = [(p, text) for p in FILES for text in (TOML if p == "codex" else JSON)]
 
 
-@pytest.fixture
-def app(tmp_path):
-    root, home = tmp_path / "w", tmp_path / "home"
-    home.mkdir()
-    init.init(str(root), ["ann"], "", {"PATH": "/nonexistent"})
-    return App(str(root), env={"PATH": "/nonexistent", "HOME": str(home)})
-
-
 def path_of(app, program):
     return f"{app.env['HOME']}/{FILES[program]}"
 
