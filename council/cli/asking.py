@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from council.agents import programs
 from council.app import App
 from council.archive import minutes
-from council.cli.printing import Said, columns, err, fitted, one_line, text, wrapped
+from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, text, wrapped
 from council.cli.quick import Given
 from council.cli.verbs import opening
 from council.cli.workspace import extra
@@ -93,7 +93,7 @@ def _played(app: App, given: Given, states: Iterable[State], following: str) -> 
     """Show a council that is played from a script, and print what came of it."""
     screen = _Screen(is_play=True)
     for state in states:
-        if screen.show(_lines(app, state, screen)) and screen.width:
+        if screen.show(_lines(app, state, screen)) and columns(sys.stderr):
             time.sleep(PAUSE)
     said = _told(app, state, given, following)
     said.data["root"] = app.root
@@ -166,7 +166,8 @@ def _told(app: App, state: State, given: Given, following: str = "") -> Said:
     more["dissent"] = [{**one, "said": _sentence(one["position"])} for one in done["dissent"]]
     reply = "ask-fr" if state.lang == "fr" else "ask"
     said = Said(data=done, more={**more, "next": following}, code=code, reply=reply)
-    return said.copy(text=wrapped(text(said), columns(sys.stdout)))
+    width = columns(sys.stdout) or COLUMNS * bool(following)  # a play is read by people
+    return said.copy(text=wrapped(text(said), width))
 
 
 class _Screen:
@@ -178,7 +179,7 @@ class _Screen:
     """
 
     def __init__(self, is_play: bool = False) -> None:
-        self.width, self.is_play = columns(sys.stderr), is_play
+        self.width, self.is_play = columns(sys.stderr) or COLUMNS * is_play, is_play
         self.told, self.live = Counter[str](), ""
 
     def show(self, lines: Iterable[str]) -> bool:
