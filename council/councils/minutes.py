@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from council.councils import page as pages
 from council.councils import sight, views
-from council.councils.model import TIMEOUT, Entry, Side, State
+from council.councils.model import Entry, Side, State
 from council.councils.verdict import same
 from council.kernel import page, times, words
 from council.kernel.record import Any
@@ -61,11 +61,6 @@ class _Minutes:
         names = {who: self.name(who) for who in state.participants}
         self.verdict, *self.told = sight.told(state, self.tally, names, holders=False)
         self.say = words.load(f"texts/minutes-{state.lang}.txt")
-        codes = {one.reason for one in state.rounds}
-        codes |= {why.code for one in state.rounds for why in one.absent.values()}
-        in_time = "timeout" not in codes and not state.config.sign_off
-        is_lacking = in_time and state.closed_reason == "timeout"
-        self.end = "absent" if is_lacking else state.closed_reason
 
     def _why(self, one: Entry) -> str:
         """Return the reason that a contribution gives."""
@@ -79,12 +74,13 @@ class _Minutes:
         return line if line[0].isalnum() or ord(line[0]) > 127 or line[0] == "\\" else f"\\{line}"
 
     def title(self) -> str:
-        key = "rejected" if self.state.signed == "rejected" else self.came["outcome"]
-        came = (key, self.end, self.state.status)  # a person stopped it before all had answered
-        key = self.end if came == ("no-consensus", "stopped", TIMEOUT) else key
-        key = self.end if key == "timeout" else key
+        key, state = self.came["outcome"], self.state
+        if state.signed == "rejected":
+            key = "rejected"
+        elif key == "no-consensus" and state.closed_reason == "stopped":
+            key = "stopped"
         kind = self.say.get(f"title-{key}", self.verdict)
-        return self.say["title"].format(kind=kind, topic=" ".join(self.state.topic.split()))
+        return self.say["title"].format(kind=kind, topic=" ".join(state.topic.split()))
 
     def body(self, duration: str) -> str:
         state, tally, won, written = self.state, self.tally, self.won, self.synthesis
@@ -104,7 +100,7 @@ class _Minutes:
             "refused": state.kept_aside,
             "title": page.one_line(self.title()), "duration": duration, "verdict": self.verdict,
             "counted": not self.title().startswith(self.verdict),
-            f"end-{self.end}": True, "decision": self.came["decision"],
+            f"end-{state.closed_reason}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
             "differs": differs, "advice": advice, "other": differs and is_other,
             "because": self.told or reasons, "dissent": self.came["dissent"],

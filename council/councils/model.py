@@ -175,7 +175,6 @@ class Option(Record, settled=True):
     letter: str
     text: str
     by: str = ""
-    tour: int = 0
 
 
 class Side(Option, settled=True):
@@ -202,8 +201,7 @@ class Tally(Record):
     abstained: list[str] = []
     moved: list[dict[str, str]] = []  # `{agent, from, to}` in the last round
     rounds: list[Tally] = []  # the tallies after earlier rounds
-    has_consensus: bool = False  # these three are of a council
-    agreed: list[str] = []
+    agreed: list[str] = []  # these two are of a council
     waiting: list[str] = []
 
 

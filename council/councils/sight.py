@@ -58,7 +58,7 @@ def _statuses(state: State) -> Tally:
     stay, reached = staying(state), converged(state)
     made = Tally(n=len(stay), threshold=len(stay), agreed=agreed, reached=reached)
     made.waiting = [agent for agent in stay if agent not in agreed]
-    made.has_consensus, made.type = reached, "strong" if reached else "none"
+    made.type = "strong" if reached else "none"
     return made
 
 
@@ -87,7 +87,7 @@ def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True
 
 def named(state: State, options: list[m.Option] | list[m.Side]) -> list[m.Event]:
     """Return the event that names those options that have no letter yet."""
-    new = [m.Option(letter=o.letter, text=o.text, by=o.by, tour=state.tour) for o in options]
+    new = [m.Option(letter=o.letter, text=o.text, by=o.by) for o in options]
     fresh = [one.to_json() for one in new[len(state.options) :]]
     return [{"type": "options.named", "options": fresh}] if fresh else []
 

@@ -182,7 +182,7 @@ class _Count:
         tally.absent = [m for m in members if m not in counted and m not in abstained]
         tally.moved = [one for one in self.moved if one["agent"] in members]
         for one in self.options:
-            side = Side(letter=one.letter, text=one.text, by=one.by, tour=one.tour)
+            side = Side(letter=one.letter, text=one.text, by=one.by)
             side.holders.extend(m for m in counted if self.held.get(m) == one.letter)
             lists = {"agree": side.approve, "partial": side.partial, "disagree": side.disagree}
             for member in counted:

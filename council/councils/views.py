@@ -68,7 +68,8 @@ def consensus(state: State) -> tuple[dict[str, Any], str]:
     lines = sight.told(state, tally, names)
     lines += [f"blocker{f' ({one.agent})' * bool(one.agent)}: {one.text}" for one in blockers]
     made = fields(state, "name phase tour") | tally.to_json()
-    return made | {"blockingIssues": sight.issues(state)}, "\n".join(lines)
+    more = {"hasConsensus": sight.converged(state), "blockingIssues": sight.issues(state)}
+    return made | more, "\n".join(lines)
 
 
 def text(state: State, root: str) -> str:

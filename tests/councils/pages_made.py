@@ -154,8 +154,8 @@ def deliberation(lang: str = "en") -> State:
         phase="VOTE", tour=3, participants=people(sage="RESPONDED"), blockers=[],
         rounds=[*rounds, ballot], entries=[*entries[:3], entries[3], guidance, entries[4], vote],
         options=[
-            Option(letter="A", text="A monorepo.", by="henry", tour=1),
-            Option(letter="B", text="Two repositories.", by="sage", tour=1),
+            Option(letter="A", text="A monorepo.", by="henry"),
+            Option(letter="B", text="Two repositories.", by="sage"),
         ],
         drafts={},
     )  # fmt: skip
