@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from council.councils import decisions, evolution, model, sight, views
-from council.councils.model import Heard, Stance
+from council.councils.model import Fault, Heard, Stance
 from council.kernel.errors import Refused, Usage
 from tests.councils.play import Play
-from tests.councils.test_verdict import VECTORS, heard
+from tests.vectors.rows import rows
 
 
 def deliberation(agents: str = "a,b,c", **more: Any) -> Play:
@@ -240,9 +240,26 @@ def test_blockers_weaken_a_strong_verdict() -> None:
     assert play.state.rounds[0].verdict == "soft"
 
 
-@pytest.mark.parametrize("row", VECTORS, ids=lambda row: row["id"])
+def heard(said: dict[str, Any]) -> Heard:
+    """What the reader understands of an answer of a vector."""
+    if said.get("unreadable"):
+        return Heard(faults=[Fault(part="position", code="no-position")])
+    choice = "abstain" if said.get("abstain") else said.get("choice", "")
+    if choice == "none of these":
+        choice = "new"
+    known = choice in ("new", "abstain") or (len(choice) == 1 and choice.isupper())
+    return Heard(
+        position=said.get("position", ""),
+        choice=choice if known else "",
+        confidence=said.get("confidence"),
+        stances={peer: Stance(word=word) for peer, word in said.get("stances", {}).items()},
+        moved=said.get("moved", False),
+    )
+
+
+@pytest.mark.parametrize("row", rows("verdicts"), ids=lambda row: row["id"])
 def test_vectors_played_as_a_conversation(row: dict[str, Any]) -> None:
-    """The same councils by commands: rounds that close, absences, letters in the state."""
+    """By commands: rounds that close, absences, letters in the state."""
     given = row["input"]
     talks = [one for one in given["rounds"] if one["kind"] != "vote"]
     blind = talks[0]["kind"] == "blind"

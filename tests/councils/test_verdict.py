@@ -1,52 +1,12 @@
-"""How a verdict is counted: the vectors, and the properties of every small council."""
+"""How a verdict is counted: the properties of every small council (the vectors are played)."""
 
 import random
 from typing import Any
 
 import pytest
 
-from council.councils.model import Fault, Heard, Option, Stance, Tally
+from council.councils.model import Heard, Option, Stance, Tally
 from council.councils.verdict import count, held_after, letter_of, same
-from tests.vectors.rows import rows as vectors
-
-VECTORS = vectors("verdicts")
-
-
-def heard(said: dict[str, Any]) -> Heard:
-    """What the reader understands of an answer of a vector."""
-    if said.get("unreadable"):
-        return Heard(faults=[Fault(part="position", code="no-position")])
-    choice = "abstain" if said.get("abstain") else said.get("choice", "")
-    if choice == "none of these":
-        choice = "new"
-    known = choice in ("new", "abstain") or (len(choice) == 1 and choice.isupper())
-    return Heard(
-        position=said.get("position", ""),
-        choice=choice if known else "",
-        confidence=said.get("confidence"),
-        stances={peer: Stance(word=word) for peer, word in said.get("stances", {}).items()},
-        moved=said.get("moved", False),
-    )
-
-
-def counted(case: dict[str, Any]) -> Tally:
-    members = [agent for agent in case["agents"] if agent != case.get("advocate")]
-    rounds = []
-    for one in case["rounds"]:
-        answers = [(agent, heard(said or {})) for agent, said in one["turns"]]
-        if one["kind"] != "turn":
-            answers.sort(key=lambda answer: case["agents"].index(answer[0]))
-        rounds.append((one["kind"], answers))
-    given = [Option(letter=letter_of(n), text=o) for n, o in enumerate(case.get("options", []))]
-    more = {"threshold": case.get("threshold"), "floor": case.get("floor", 0)}
-    return count(members, rounds, options=given, **more)
-
-
-@pytest.mark.parametrize("row", VECTORS, ids=lambda row: row["id"])
-def test_vectors(row: dict[str, Any]) -> None:
-    tally = counted(row["input"])
-    assert {"type": tally.type, "decision": tally.decision} == row["expect"]
-
 
 # --- properties of small councils (verdict.md section 5) ---
 
@@ -174,32 +134,26 @@ def test_properties(holds: Any, many: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "are_same"),
-    [
-        ("Tiles.", "tiles", True),
-        ("Tiles.", "Tiles, they last.", True),
-        ("Tiles: ann's point on noise convinced me.", "Tiles.", True),
-        ("Tiles.", "Tiles (grey ones).", True),
-        ("Tiles.", "Tiles, grey only.", False),
-        ("Tiles.", "Tiles in front.", False),
-        ("Yes.", "Yes, but not now.", False),
-        ("Yes.", "Yes. We can't wait.", False),
-        ("Oui.", "Oui, sauf en mai.", False),
-        ("Oui.", "Oui. Ce n’est pas cher.", False),
-        ("We ship on Friday.", "We do not ship on Friday.", False),
-        ("C++", "C", False),
-        *[(one, other, False) for one, other in (("-1", "1"), ("<5 %", ">5 %"), ("> 5", "5"))],
-        *[
-            (one, other, False)
-            for one, other in (("5.5 kg", "5"), ("10:30", "10"), ("2026", "2026-01"))
-        ],
-        *[("−1 °C", "-1 °C", True), ("A -> B", "A → B", True), ("5 kg - no more", "5 kg", False)],
-        ("Tin.", "Tin, if the price stays.", False),
-        ("...", "!", True),
-    ],
-)
-def test_same_position(one: str, other: str, are_same: bool) -> None:
-    assert (same(one, [other]) == 0, same(other, [one]) == 0) == (are_same, are_same)
+    ("one", "other"),
+    [("Tiles.", "tiles"), ("Tiles.", "Tiles, they last."), ("Tiles.", "Tiles (grey ones)."),
+     ("Tiles: ann's point on noise convinced me.", "Tiles."), ("...", "!"),
+     ("−1 °C", "-1 °C"), ("A -> B", "A → B")],
+)  # fmt: skip
+def test_the_same_position(one: str, other: str) -> None:
+    assert (same(one, [other]), same(other, [one])) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Tiles.", "Tiles, grey only."), ("Tiles.", "Tiles in front."), ("Yes.", "Yes, but not now."),
+     ("Yes.", "Yes. We can't wait."), ("Oui.", "Oui, sauf en mai."),
+     ("Oui.", "Oui. Ce n’est pas cher."), ("Tin.", "Tin, if the price stays."),
+     ("We ship on Friday.", "We do not ship on Friday."), ("5 kg - no more", "5 kg"),
+     ("C++", "C"), ("-1", "1"), ("<5 %", ">5 %"), ("> 5", "5"), ("5.5 kg", "5"), ("10:30", "10"),
+     ("2026", "2026-01")],
+)  # fmt: skip
+def test_another_position(one: str, other: str) -> None:
+    assert (same(one, [other]), same(other, [one])) == (None, None)
 
 
 def test_words_of_the_exact_option_count_before_a_longer_one() -> None:
