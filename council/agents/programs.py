@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
 from council.kernel.record import Record
 from council.kernel.words import template
 
+_DRIVERS = ("openai", "openclaw")
 _MOST_ARGUMENT = 120_000  # bytes; Linux takes one argument of 128 KiB at most
 
 
@@ -28,16 +30,29 @@ class Preset(Record, settled=True):
     login: str = ""
 
 
-def presets() -> dict[str, Preset]:
-    """Return all presets by name."""
+def _rows() -> dict[str, Preset]:
     import tomllib  # late: only runs, init and doctor need the rows
 
     rows = tomllib.loads(template("agents/presets.toml"))
     return {name: Preset.from_json(row) for name, row in rows.items()}
 
 
+def presets() -> dict[str, Preset]:
+    """Return all presets by name."""
+    return {name: row for name, row in _rows().items() if name not in _DRIVERS}
+
+
 def preset_of(agent: AgentSettings) -> Preset:
-    """Return the row of an agent; its own `argv` and `output` come first. Invalid: no such row."""
+    """Return how an agent's program is started; its own `argv` and `output` come first.
+
+    Invalid: It names no preset that there is, or no command.
+    """
+    if agent.driver == "openclaw":
+        return _rows()["openclaw"]
+    if agent.driver == "openai":
+        row, is_own = _rows()["openai"], not agent.base_url
+        keys = [agent.api_key_env] if agent.api_key_env else row.keys * is_own
+        return row.copy(argv=[sys.executable, *row.argv[1:]], keys=keys, places=row.places * is_own)
     rows = presets() if agent.preset or agent.output else {}
     for name in (agent.preset, agent.output):
         if name not in (*rows, "", "text"):
@@ -56,27 +71,28 @@ def command(
 ) -> tuple[list[str], str]:
     """Return the command of a run, and its prompt as the program takes it.
 
-    `values` are what `{root}`, `{agent}`, `{task}`, `{prompt_file}`, `{schema}` and `{schema_file}`
+    `values` are what `{root}`, `{task}`, `{prompt_file}`, `{schema}`, `{schema_file}` and the like
     stand for; without `schema` the answer has no fixed form. A prompt too long for an argument is
     Invalid: `context-full`.
     """
     if row.escape:
         prompt = prompt.replace("@", row.escape)
-    if prompt.lstrip()[:1] in ("/", "-"):  # a command or an option to some programs
+    if agent.driver not in _DRIVERS and prompt.lstrip()[:1] in ("/", "-"):  # to some a command
         prompt = f"Task:\n{prompt}"
     if row.prompt == "argument" and len(prompt.encode("utf-8", "replace")) > _MOST_ARGUMENT:
         raise Invalid("context-full", "the prompt is too long for an argument of this program")
-    told = {**values, "model": agent.model, "prompt": prompt}
+    told = {"agent": agent.id, "model": agent.model, "base_url": agent.base_url}
+    told |= {**values, "prompt": prompt, "key": "".join(row.keys[:1])}
     form = row.schema if values.get("schema") else []
     parts = [*row.argv[1:], *(row.model if agent.model else []), *form, *row.tail]
     return [row.argv[0], *(_filled(part, told) for part in parts)], prompt
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    """Return a text with its placeholders filled, in the order of the values; others stay."""
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    """Return a text with its placeholders filled; others stay."""
+    import re  # late: of runs and failures only
+
+    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), text)
 
 
 def which(program: str, path: str, root: str = "/") -> str:
@@ -106,7 +122,7 @@ def fault(agent: AgentSettings, environ: dict[str, str], root: str) -> tuple[str
     if agent.driver not in ("command", "openclaw"):
         return "", ""
     try:
-        program = "openclaw" if agent.driver == "openclaw" else preset_of(agent).argv[0]
+        program = preset_of(agent).argv[0]
     except Invalid as error:
         return error.code, error.message
     path = environ.get("PATH") or os.defpath
@@ -117,9 +133,8 @@ def cure(code: str, agent: AgentSettings, lang: str = "en") -> str:
     """Return what a person does about a failure, as one sentence; "" where nothing is known."""
     lines = template(f"texts/cures-{lang}.txt").split("\n")
     rows = dict(line.split(": ", 1) for line in lines if ": " in line)
-    row = (presets() if agent.preset else {}).get(agent.preset, Preset())
-    if agent.driver == "openclaw":
-        row = Preset(argv=["openclaw"], login="openclaw configure", keys=["OpenClaw"])
+    known = _rows()
+    row = known.get(agent.driver) or known.get(agent.preset, Preset())
     values = {"agent": agent.id, "program": (agent.argv or row.argv or ["?"])[0]}
     values |= {"login": row.login or agent.api_key_env or "-", "model": agent.model or "-"}
     values["key"] = agent.api_key_env or (row.keys or ["OPENAI_API_KEY"])[0]

@@ -9,8 +9,11 @@ from __future__ import annotations
 from council.kernel import codec
 from council.kernel.errors import Invalid
 from council.kernel.page import decoded
-from council.kernel.record import Any, Record
+from council.kernel.record import TYPE_CHECKING, Any, Record
 from council.kernel.words import template
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MOST_TRIES = 5  # after so many failed requests in a row a program is not waited for
 WORDS = 400
@@ -47,17 +50,24 @@ class Said(Record):
 
 
 class Listener:
-    """Feeds the bytes of an output, as they come, to the rules of that name; `text` has none."""
+    """Feeds the bytes of an output, as they come, to the rules of a name.
 
-    def __init__(self, name: str) -> None:
-        self.said, self.is_plain, self._rest = Said(), name == "text", b""
-        self._rules: list[dict[str, Any]] = [] if self.is_plain else _table("readers")[name]
+    A function, or `text`, which takes it as it is, gets the whole of it at the end instead.
+    """
+
+    def __init__(self, reader: str | Callable[[str], Said]) -> None:
+        self.said, self._rest, self._whole = Said(), b"", _plain
+        self._rules: list[dict[str, Any]] = []
+        if not isinstance(reader, str):
+            self._whole = reader
+        elif reader != "text":
+            self._rules = _table("readers")[reader]
 
     def hear(self, data: bytes, *, last: bool = False) -> None:
         """Take what was printed next; the `last` line needs no end."""
         self._rest += data
-        if self.is_plain:
-            self.said.text = decoded(self._rest).removeprefix("\ufeff") if last else ""
+        if not self._rules:
+            self.said = self._whole(decoded(self._rest).removeprefix("\ufeff")) if last else Said()
             return
         *lines, self._rest = self._rest.split(b"\n")
         for line in [*lines, self._rest] if last else lines:
@@ -74,6 +84,10 @@ class Listener:
         if last:  # the two halves of a character may have come in two pieces
             raw = self.said.text.encode("utf-16", "surrogatepass")
             self.said.text = raw.decode("utf-16", "replace")
+
+
+def _plain(text: str) -> Said:
+    return Said(text=text)
 
 
 def _table(name: str) -> dict[str, Any]:
@@ -227,7 +241,7 @@ def classified(words: str, status: int = 0, code: str = "") -> str:
     import re  # late: of a failure only
 
     forms = _table("failures")
-    if code in forms or code == "bad-settings":
+    if code in forms or code in ("bad-settings", "missing-program", "timed-out"):
         return code
     status = status or status_in(words)
     by_status = _BY_STATUS.get(status, "unreachable" if status >= 500 else "")

@@ -62,7 +62,7 @@ class _Conversations(KindRow):
         answered = work.answered(run.id, times.text(at), output.use, output.cut)
 
         def failed(code: str, words: str) -> list[Event]:
-            return [work.failed(run.id, times.text(at), code, words, output.use, output.again)]
+            return [work.failed(run.id, times.text(at), code, words, output.use)]
 
         is_now = run.tour == state.tour
         is_past = run.agent not in rules.asked(state) if is_now else run.task != "question"

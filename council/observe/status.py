@@ -143,9 +143,8 @@ def failed(app: App, kind: KindRow, state: Any) -> list[Run]:
 def failures(app: App, name: str, runs: list[Run]) -> Iterator[Problem]:
     """Yield what runs failed of, each with its cure."""
     for run in runs:
-        told = cut(run.words, 200) + (f"; next attempt at {run.again}" if run.again else "")
-        fix = _cure(app, run.agent, run.code)
-        yield problem(name, "failed", agent=run.agent, code=run.code, words=told, fix=fix)
+        fix, words = _cure(app, run.agent, run.code), cut(run.words, 200)
+        yield problem(name, "failed", agent=run.agent, code=run.code, words=words, fix=fix)
 
 
 def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:

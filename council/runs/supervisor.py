@@ -30,18 +30,14 @@ LONGEST_WAIT = 180.0  # seconds that a supervisor waits for a further attempt; t
 
 def run_agent(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     """Run an agent once by its driver and return what came of it."""
-    if agent.faults:
-        return Output(code="bad-settings", words=agent.faults[0])
+    if agent.faults or agent.driver == "manual":  # whose prompt is put where a person finds it
+        return Output(code="bad-settings", words=[*agent.faults, f"{agent.id} answers by hand"][0])
     if agent.driver == "scripted":
         return scripted(place)
-    if agent.driver == "openai":
-        from council.runs.drivers import openai as driver  # late: each brings what only it needs
-    elif agent.driver == "openclaw":
-        from council.runs.drivers import openclaw as driver  # type: ignore[no-redef]
-    elif agent.driver == "command":
-        from council.runs.drivers import command as driver  # type: ignore[no-redef]
-    else:  # `starting` puts the prompt where a person finds it
-        return Output(code="bad-settings", words=f"{agent.id} answers by hand")
+    if agent.driver == "openclaw":
+        from council.runs.drivers import openclaw as driver  # late: each brings what only it needs
+    else:
+        from council.runs.drivers import command as driver  # type: ignore[no-redef]  # late: as above
     began = time.monotonic()
     output = driver.run(agent, prompt, place)
     output.use = output.use.copy(ms=round((time.monotonic() - began) * 1000))

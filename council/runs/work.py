@@ -61,7 +61,6 @@ class Run(Work):
     outcome: str = ""  # "" while under way, `answered` or `failed`
     code: str = ""
     words: str = ""  # about the failure, in one line
-    again: str | None = None  # when the server says that it may be tried again
     cut: str = ""  # the program's own word for an answer that it calls cut, "" otherwise
     use: Use = Use()
 
@@ -93,12 +92,10 @@ def answered(run: str, at: str, use: Use, cut: str = "") -> Event:
     return {"type": "run.answered", "id": run, "at": at, "cut": cut, "use": use.to_json()}
 
 
-def failed(
-    run: str, at: str, code: str, words: str, use: Use | None = None, again: str | None = None
-) -> Event:
+def failed(run: str, at: str, code: str, words: str, use: Use | None = None) -> Event:
     """Return the event that ends a run without an answer."""
     made: Event = {"type": "run.failed", "id": run, "at": at, "code": code, "words": words}
-    return {**made, "again": again, "use": (use or Use()).to_json()}
+    return {**made, "use": (use or Use()).to_json()}
 
 
 def evolve(runs: Runs, event: Event) -> None:
@@ -122,7 +119,6 @@ def evolve(runs: Runs, event: Event) -> None:
     run.ended, run.use, run.cut = event["at"], use, event.get("cut", "")
     run.outcome = event["type"].removeprefix("run.")
     run.code, run.words = event.get("code", ""), event.get("words", "")
-    run.again = event.get("again")
 
 
 class Try(Record, settled=True):
@@ -153,4 +149,4 @@ def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedel
     earliest = last.ended or last.at
     if backoff and last.code != "no-answer":
         earliest = times.later(earliest, backoff[min(count, len(backoff)) - 1])
-    return Try(attempt=last.attempt + 1, at=max(earliest, last.again or ""))
+    return Try(attempt=last.attempt + 1, at=earliest)

@@ -43,7 +43,7 @@ class _Trials(KindRow):
     ) -> list[Event]:
         when, use = times.text(at), output.use
         if output.code:
-            return [work.failed(run.id, when, output.code, output.words, use, output.again)]
+            return [work.failed(run.id, when, output.code, output.words, use)]
         said = {"text": model.answer_in(output.text, _asked(state, run.tour)[0]), "ms": use.ms or 0}
         said |= {"tokens": use.tokens or use.estimated or 0, "usd": use.usd or 0.0}
         said |= {"type": "trial.answered", "key": f"{run.tour}.{run.agent}"}

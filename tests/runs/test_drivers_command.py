@@ -3,14 +3,12 @@
 import os
 import sys
 import time
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from council.agents.settings import AgentSettings
-from council.kernel import times
-from council.runs.drivers import Output, command
+from council.runs.drivers import Output
 from council.runs.supervisor import run_agent
 from council.setup import keys
 from tests.runs.processes import fake, place_in
@@ -50,18 +48,6 @@ ROWS = [
     (r"printf 'caf\351'", "café", "", ""), (r"printf 'caf\303\251 \360\237'", "café �", "", ""),
     (r"printf '\377\376Y\0e\0s\0'", "Yes", "", ""),
 ]  # fmt: skip
-AGAIN = {
-    "retry-after: 7": 7, "Please try again in 6m0s.": 360, "try again in 3 hours 2 minutes": 10920,
-    "Please retry in 34.07s.": 34, '"retryDelay": "34s"': 34, "retry-after-ms: 2000": 2,
-    "try again in 20ms": 0, "again in a minute": None, "retry after Wed, 21 Oct 2026": None,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("words", "seconds"), AGAIN.items())
-def test_when_a_server_may_be_asked_again(words, seconds):
-    now = times.instant("2026-11-28T09:00:00Z")
-    later = None if seconds is None else times.text(now + timedelta(seconds=seconds))
-    assert command._again(words, now) == later
 
 
 @pytest.mark.parametrize(("does", "text", "code", "words"), ROWS, ids=[r[0][:24] for r in ROWS])
@@ -70,7 +56,6 @@ def test_plain_programs(bench, does, text, code, words):
     output = bench.run()
     assert (output.text, output.code) == (text, code)
     assert words in output.words
-    assert output.again == ("2026-11-28T09:01:00Z" if "60s" in does else None)
 
 
 def test_a_large_prompt_is_not_read(bench):

@@ -6,7 +6,7 @@ import pytest
 
 from council.kernel import times
 from council.runs import work
-from council.runs.work import Run, Runs, Try, next_try
+from council.runs.work import Runs, Try, next_try
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 BACKOFF = [timedelta(seconds=10), timedelta(seconds=60)]
@@ -61,15 +61,6 @@ def test_what_comes_next(rows, tour, attempt, seconds):
     assert bool(found.open) == bool(rows and rows[-1][1] == "open")
     is_over = bool(rows) and not attempt and not found.open
     assert (found.gave_up is not None) == is_over
-
-
-def test_a_server_that_names_a_time_is_believed():
-    runs = runs_of((1, "quota", 1))
-    last: Run = next(iter(runs.by_id.values()))
-    last.again = after(300)
-    assert next_try(runs, "ada", "turn", 1, BACKOFF) == Try(attempt=2, at=after(300))
-    last.again = after(3)
-    assert next_try(runs, "ada", "turn", 1, BACKOFF).at == after(11)
 
 
 def test_a_question_counts_its_own_tries():

@@ -15,7 +15,7 @@ CUT = frozenset(("length", "max_tokens", "max_output_tokens", "model_context_win
 GOES_ON = frozenset(("", "tool_use", "toolUse"))
 _PROXIES = "HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY"
 _OTHERS = """COUNCIL_NOW PATH HOME USER LOGNAME SHELL LANG TERM TMPDIR TZ SSL_CERT_FILE SSL_CERT_DIR
-NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_USE_SYSTEM_CA"""
+NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_USE_SYSTEM_CA LC_*"""
 # What a run sees of the environment, beside what its preset and its agent's `env` name.
 ALLOWED = frozenset(f"{_PROXIES} {_PROXIES.lower()} {_OTHERS}".split())
 
@@ -39,7 +39,8 @@ class RunPlace(Record):
     def environment(self, names: Iterable[str]) -> dict[str, str]:
         """Return what its program sees; `names` are those of settings and preset."""
         wanted = ALLOWED.union(names)
-        seen = {k: v for k, v in self.environ.items() if k in wanted or k.startswith("LC_")}
+        begins = tuple(name[:-1] for name in wanted if name[-1:] == "*")
+        seen = {k: v for k, v in self.environ.items() if k in wanted or k.startswith(begins)}
         own = {"ROOT": self.root, "AGENT": self.agent, "TASK_ID": self.id, "CWD": self.root}
         own |= {"REPORT": f"{self.folder}/report", "TOKEN": self.token}
         return seen | self.variables | {f"COUNCIL_{name}": one for name, one in own.items()}
@@ -53,7 +54,6 @@ class Output(Record):
     words: str = ""  # about that, in one line
     use: Use = Use()
     cut: str = ""  # the program's own word for an end that is not a normal stop, e.g. `length`
-    again: str | None = None  # when it may be tried again at the earliest; None: nobody said
     status: str = ""  # a status that a scripted answer carries, "" otherwise
 
 

@@ -1,4 +1,4 @@
-"""The driver that runs a program: an argv, or a preset for a well-known one.
+"""The driver that runs a program: an argv, a preset for a well-known one, or the row of a driver.
 
 The program leads a session of its own. It reads its prompt from a file and writes to files in the
 run's folder, so no pipe can hold up either side, and what it left behind cannot keep a run open.
@@ -15,86 +15,84 @@ from council.agents.readers import Listener, Said
 from council.agents.settings import AgentSettings
 from council.kernel import codec, files, times
 from council.kernel.errors import Invalid
-from council.kernel.times import datetime, timedelta
+from council.kernel.record import TYPE_CHECKING
+from council.kernel.times import timedelta
 from council.runs import processes
 from council.runs.drivers import Output, RunPlace, judged
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PATIENCE = 2.0  # seconds for a program to exit after its last event
 MOST_ERRORS = 64 * 1024
+_WRITE = os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
-def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
-    """Run the program of an agent once and return its answer, or why there is none."""
-    values = {"root": place.root, "agent": agent.id, "task": place.id}
-    values |= {"schema_file": f"{place.folder}/schema", "prompt_file": f"{place.folder}/prompt.md"}
+def run(
+    agent: AgentSettings, prompt: str, place: RunPlace,
+    reader: Callable[[str], Said] | None = None, **values: str,
+) -> Output:  # fmt: skip
+    """Run the program of an agent once and return its answer, or why there is none.
+
+    What it printed is read by the reader of its preset, or by `reader`, which gets the whole of it.
+    `values` are further ones that its arguments name. Values of its keys are never shown.
+    """
+    values |= {"root": place.root, "task": place.id, "prompt_file": f"{place.folder}/prompt.md"}
     values["schema"] = codec.dumps(place.schema) if place.schema else ""
-    os.makedirs(place.folder, mode=0o700, exist_ok=True)
+    values["schema_file"] = f"{place.folder}/schema"
     try:
         row = programs.preset_of(agent)
         argv, told = programs.command(row, agent, prompt, values)
     except Invalid as error:
         return Output(code=error.code, words=error.message)
-    if row.schema and values["schema"]:
-        files.fill(values["schema_file"], values["schema"].encode(), 0o600, durable=False)
-    env = {**row.set, **place.environment((*row.keys, *row.places, *agent.env))}
-    kinds = {"reads_stdin": row.prompt == "stdin", "by_tool": agent.answer == "tool"}
-    output = run_program(argv, told, row.output, env, place, (*row.keys, *agent.env), **kinds)
-    output.text = output.text.replace(row.escape, "@") if row.escape else output.text
-    return output
-
-
-def run_program(
-    argv: list[str], prompt: str, reader: str | Listener, env: dict[str, str], place: RunPlace,
-    secrets: tuple[str, ...], *, reads_stdin: bool = True, by_tool: bool = False,
-) -> Output:  # fmt: skip
-    """Run a program to its end and judge what it printed by a reader, its own or one by name.
-
-    The prompt is written to `prompt.md`, which is its standard input if it `reads_stdin`. Values of
-    the variables `secrets` are never shown. `by_tool`: what it prints is no answer.
-    """
+    secrets = (*row.keys, *agent.env, "COUNCIL_TOKEN")
+    env = {**row.set, **place.environment((*secrets, *row.places))}
     program = programs.which(argv[0], env.get("PATH") or os.defpath, place.root)
     if not program:
         return Output(code="missing-program", words=f"not found: {argv[0]}")
     os.makedirs(place.folder, mode=0o700, exist_ok=True)
-    told = prompt.encode("utf-8", "surrogatepass")
-    files.fill(f"{place.folder}/prompt.md", told, 0o600, durable=False)
-    flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
-    streams = [os.open(f"{place.folder}/prompt.md" if reads_stdin else os.devnull, os.O_RDONLY)]
-    streams += [os.open(f"{place.folder}/{name}", flags, 0o600) for name in ("output", "errors")]
-    began, listener = time.monotonic(), Listener(reader) if isinstance(reader, str) else reader
+    for name, text in (("prompt.md", told), ("schema", values["schema"])):
+        if name == "prompt.md" or row.schema:
+            data = text.encode("utf-8", "surrogatepass")
+            files.fill(f"{place.folder}/{name}", data, 0o600, durable=False)
+    stdin = values["prompt_file"] if row.prompt == "stdin" else os.devnull
+    streams = [os.open(stdin, os.O_RDONLY)]
+    streams += [os.open(f"{place.folder}/{name}", _WRITE, 0o600) for name in ("output", "errors")]
+    listener = Listener(reader or row.output)
+    most = place.max_bytes * (1 if row.output == "text" and reader is None else 9)
     try:
         os.chdir(place.root)
         pid = processes.spawn(program, argv, env, streams, [])
         born = f"{pid} {processes.born(pid)}".encode()
         files.fill(f"{place.folder}/pid", born, 0o600, durable=False)
-        code, ended = _attended(pid, streams[1], listener, place)
+        code, ended = _attended(pid, streams[1], listener, place, most)
         size = os.fstat(streams[2]).st_size
-        told = os.pread(streams[2], MOST_ERRORS, max(0, size - MOST_ERRORS))
-        errors = told.decode("utf-8", "replace")
+        data = os.pread(streams[2], MOST_ERRORS, max(0, size - MOST_ERRORS))
     except OSError as error:
         why = "missing-program" if isinstance(error, FileNotFoundError) else "bad-settings"
         return Output(code=why, words=f"{argv[0]} cannot be started: {error.strerror}")
     finally:
         for file in streams:
             os.close(file)
+    errors, by_tool = data.decode("utf-8", "replace"), agent.answer == "tool"
     output = judged(listener.said, errors, code, ended, by_tool)
+    output.text = output.text.replace(row.escape, "@") if row.escape else output.text
     tokens, usd = _reported(f"{place.folder}/report")
     used = {"tokens": tokens, "input": None} if tokens else {}
     output.use = output.use.copy(**used, usd=usd or output.use.usd)
-    if output.code == "quota":
-        now = place.now + timedelta(seconds=time.monotonic() - began)
-        output.again = _again(f"{errors} {output.words}", now)
-    for value in [env.get(name, "") for name in (*secrets, "COUNCIL_TOKEN")]:
+    for value in [env.get(name, "") for name in secrets]:
         output.words = output.words.replace(value, "***") if len(value) > 5 else output.words
     return output
 
 
 def _attended(
-    pid: int, output: int, listener: Listener, place: RunPlace
+    pid: int, output: int, listener: Listener, place: RunPlace, most: int
 ) -> tuple[int, tuple[str, str]]:
-    """Wait until a program ends, or must; return its exit code, and why it was ended (`judged`)."""
+    """Wait until a program ends, or must; return its exit code, and why it was ended (`judged`).
+
+    An output of more than `most` bytes ends it.
+    """
     began, over_at, read, status, ended = time.monotonic(), 0.0, 0, None, ("", "")
-    most = place.max_bytes * (1 if listener.is_plain else 9)
 
     def hear(*, last: bool = False) -> tuple[str, str]:
         nonlocal read
@@ -151,19 +149,3 @@ def _reported(path: str) -> tuple[int, float]:
     for name, number in re.findall(form, found[0]):
         used[name.decode()] += float(number)
     return int(used["tokens"]), used["usd"]
-
-
-def _again(words: str, now: datetime) -> str | None:
-    """Return when a server says that it may be asked again, as text."""
-    import re  # late: of a failure only
-
-    number = r"(\d{1,5}(?:\.\d+)?)\s*(ms|milli|[dhms]?)[a-z]*"
-    signs = r"retry(?:ing)?[-_ ]?(?:after|delay|in)|again in"
-    form = rf"(?:{signs})([-_]ms)?\D{{0,5}}({number}(?:[\s,]{{0,2}}\d+\s*[hms][a-z]*)*)"
-    found = re.search(form, words, re.I)
-    if not found:
-        return None
-    units = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "ms": 0.001, "milli": 0.001}
-    parts = re.findall(number, found[2].lower())
-    length = sum(float(many) * units[unit] for many, unit in parts)
-    return times.text(now + timedelta(seconds=length * (0.001 if found[1] else 1)))

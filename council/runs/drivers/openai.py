@@ -1,8 +1,8 @@
 """The driver that asks a model behind any OpenAI-compatible server; it has no tools.
 
-The client library runs in a process of its own, this module as a program, so the time limit and the
-end of the run are those of any program, and only that process has the key. It prints what the
-server sends, one event a line, for the reader `openai`.
+The client library runs in a process of its own, this module as a program (`presets.toml`), so the
+time limit and the end of the run are those of any program, and only that process has the key. It
+prints what the server sends, one event a line, for the reader `openai`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,8 @@ import os
 import sys
 from itertools import chain
 
-from council.agents.settings import AgentSettings
 from council.kernel.record import Any
-from council.runs.drivers import Output, RunPlace
-from council.runs.drivers.command import run_program
 
-KEY = "OPENAI_API_KEY"
-# What only OpenAI's own server knows goes to no other.
-OWN = ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 # What a server may not know: the fields of a request, and words by which it refuses them.
 MAY_GO = (
     (("response_format",), ("response_format", "schema", "grammar", "json", "structured")),
@@ -28,30 +22,17 @@ MAY_GO = (
 LOOPBACK = ("127.", "localhost", "[::1]")
 
 
-def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
-    """Ask the server once and return its answer, or why there is none."""
-    name = agent.api_key_env or ("" if agent.base_url else KEY)
-    key = place.environ.get(name, "").strip() if name else ""
-    if name and not (key and key.isascii() and key.isprintable()):
-        return Output(code="refused-key", words=f"no key: the variable {name} is not set")
-    env = {**place.environment((*(() if agent.base_url else OWN), *agent.env)), KEY: key}
-    argv = [sys.executable, "-P", "-m", __name__, agent.model, agent.base_url]
-    argv.append(json.dumps(place.schema))
-    output = run_program(argv, prompt, "openai", env, place, (KEY,))
-    if "No module named 'openai'" in output.words:
-        output.code, output.words = "missing-program", "the Python package openai is missing"
-    return output
-
-
-# --- The program
-
-
 def main() -> None:
-    """Ask once: model, address and schema are the arguments, the prompt is the standard input."""
-    import openai  # late: the driver itself does without
-
-    model, base_url, schema = [*sys.argv[1:3], json.loads(sys.argv[3])]
-    key, prompt = os.environ.get(KEY, ""), sys.stdin.buffer.read().decode("utf-8", "replace")
+    """Ask once: address, variable of the key, model and perhaps a schema are the arguments."""
+    base_url, name, model, *schema = sys.argv[1:]
+    key = os.environ.get(name, "").strip()
+    if name and not (key and key.isascii() and key.isprintable()):
+        return _tell(fault=f"no key: the variable {name} is not set", code="refused-key")
+    try:
+        import openai  # late: an extra
+    except ImportError:
+        return _tell(fault="the Python package openai is missing", code="missing-program")
+    prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     # A proxy gets nothing that is asked of this very machine; no other host gets a prompt.
     is_far = not base_url.partition("://")[2].startswith(LOOPBACK)
     http = openai.DefaultHttpxClient(trust_env=is_far, follow_redirects=False)
@@ -62,7 +43,7 @@ def main() -> None:
     form: Any = {"cast_to": object, "stream": True, "stream_cls": openai.Stream[object]}
     body |= {"stream": True, "stream_options": {"include_usage": True}}
     if schema:
-        named = {"name": "answer", "strict": True, "schema": schema}
+        named = {"name": "answer", "strict": True, "schema": json.loads(schema[0])}
         body["response_format"] = {"type": "json_schema", "json_schema": named}
     while True:
         try:

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import os
 
-from council.agents.readers import Listener, Said
+from council.agents.readers import Said
 from council.agents.settings import AgentSettings
 from council.kernel import codec, files
 from council.kernel.errors import Refusal
 from council.kernel.ids import digest
 from council.kernel.record import Any
-from council.runs.drivers import Output, RunPlace
-from council.runs.drivers.command import run_program
+from council.runs.drivers import Output, RunPlace, command
 
 _FOLDER = "memory/shared/.council/openclaw"
-_SECRETS = ("OPENCLAW_GATEWAY_TOKEN", "OPENCLAW_GATEWAY_PASSWORD")
-_NODE = ("NODE_COMPILE_CACHE", "NODE_OPTIONS", "NODE_USE_ENV_PROXY")
 _BROKEN_OFF = ("toolUse", "error", "aborted", "timeout", "restart")
 _SLACK = 20.0  # seconds for the gateway to end the turn itself
 
@@ -30,41 +27,29 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     trace = place.variables.get("COUNCIL_TRACE") or place.id.rsplit(".", 3)[0]
     mine = trace if len(trace) == 36 else f"{trace}-{digest(place.root)[:8]}"  # no UUID
     key, limit = f"agent:{agent.id}:council:{mine}".lower(), place.seconds
-    argv = ["openclaw", "agent", "--agent", agent.id, "--session-key", key, "--json", "--timeout"]
-    argv += [str(max(1, int(limit - min(_SLACK, limit / 4)))), "--message-file"]
-    argv += [f"{place.folder}/prompt.md", *(("--model", agent.model) if agent.model else ())]
-    seen = (name for name in place.environ if name.startswith("OPENCLAW_"))
-    env, report = place.environment((*seen, *_NODE, *agent.env)), _Report()
+    seconds = max(1, int(limit - min(_SLACK, limit / 4)))
+    env = place.environment(())
     shell = {name: one for name, one in env.items() if name.startswith(("COUNCIL_", "TRACE"))}
     note = f"{place.root}/{_FOLDER}/{digest(key)}.json"
     os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
     files.replace(note, codec.encoded(shell), 0o600)
     try:
-        how: Any = {"reads_stdin": False, "by_tool": agent.answer == "tool"}
-        output = run_program(argv, prompt, report, env, place, (*_SECRETS, *agent.env), **how)
+        return command.run(agent, prompt, place, _said, session=key, seconds=str(seconds))
     finally:
         files.remove(note)
-    return output.copy(code="timed-out") if report.said.reason == "timeout" else output
 
 
-class _Report(Listener):
-    """Reads the one JSON object that OpenClaw prints at its end, over several lines."""
-
-    def __init__(self) -> None:
-        super().__init__("text")
-        self.is_plain = False
-
-    def hear(self, data: bytes, *, last: bool = False) -> None:
-        self._rest += data
-        text = self._rest.decode("utf-8", "replace") if last else ""
-        begin = 0 if text[:1] == "{" else text.find("\n{") + 1
-        try:
-            self.said = _said(codec.loads(text[begin:])) if "{" in text else Said()
-        except (Refusal, AttributeError, TypeError, ValueError):
-            self.said = Said(fault="OpenClaw's report cannot be read")
+def _said(text: str) -> Said:
+    """Return what the one JSON object says that OpenClaw prints at its end, over several lines."""
+    if "{" not in text:
+        return Said()
+    try:
+        return _reported(codec.loads(text[0 if text[0] == "{" else text.find("\n{") + 1 :]))
+    except (Refusal, AttributeError, TypeError, ValueError):
+        return Said(fault="OpenClaw's report cannot be read")
 
 
-def _said(report: dict[str, Any]) -> Said:
+def _reported(report: dict[str, Any]) -> Said:
     """Return what a report of `openclaw agent --json` says."""
     result, status = report.get("result") or {}, report.get("status")
     meta, shown = result.get("meta") or {}, result.get("payloads") or []
@@ -74,13 +59,13 @@ def _said(report: dict[str, Any]) -> Said:
     said = Said(text="\n\n".join(filter(None, text)), reason=stop)
     fault = (report.get("error") or meta.get("error") or {}).get("message") or errors
     if status != "ok":
-        said.reason, said.fault = str(status or ""), fault or "it failed"
+        said.fault, said.code = fault or "it failed", "timed-out" * (status == "timeout")
     elif meta.get("error") or meta.get("aborted") or stop in _BROKEN_OFF:
         said.fault = f"{fault or 'the turn was broken off'} ({stop or 'aborted'})"
     elif not said.text.strip():
         said.fault = errors
     said.is_over = not said.fault
-    said.code = "bad-settings" if said.fault.startswith("Unknown agent id") else ""
+    said.code = "bad-settings" if said.fault.startswith("Unknown agent id") else said.code
     use = (meta.get("agentMeta") or {}).get("usage") or {}
     said.input = sum(use.get(name) or 0 for name in ("input", "cacheRead", "cacheWrite"))
     said.tokens = use.get("total") or said.input + (use.get("output") or 0) or None
