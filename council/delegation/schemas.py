@@ -11,17 +11,10 @@ import json
 import subprocess
 import sys
 
-from council.kernel.errors import Invalid
 from council.kernel.record import Any
 
 SECONDS = 10.0
 _PROGRAM = "from council.delegation.schemas import main; main()"
-
-
-def check(schema: Any) -> None:
-    """Refuse a schema that is none, or that cannot be checked here."""
-    if fault := result(None, schema)[1]:
-        raise Invalid("bad-schema", f"not a schema that can be checked: {fault}", "correct it")
 
 
 def result(text: str | None, schema: Any) -> tuple[str, str]:
@@ -29,7 +22,7 @@ def result(text: str | None, schema: Any) -> tuple[str, str]:
 
     Of several values none is chosen: what is asked for is one. Without a text the schema is meant.
     """
-    argv, given = [sys.executable, "-P", "-c", _PROGRAM], json.dumps([schema, text])
+    argv, given = [sys.executable, "-P", "-c", _PROGRAM], json.dumps([text, schema])
     how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": SECONDS, "check": True}
     try:
         found, fault = json.loads(subprocess.run(argv, input=given, **how).stdout)
@@ -39,21 +32,24 @@ def result(text: str | None, schema: Any) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Read a schema and a text from standard input; print what `result` returns as JSON."""
+    """Read a text and a schema from standard input; print what `result` returns as JSON."""
+    try:
+        print(json.dumps(_judged(*json.load(sys.stdin))))
+    except ImportError:
+        print(json.dumps(["", "install council-files[mcp]"]))
+
+
+def _judged(text: str | None, schema: Any) -> tuple[str, str]:
     from fractions import Fraction  # late: this process is started by `result` alone
+
+    import jsonschema  # late: of an extra
+    import referencing.jsonschema  # late: as above
 
     def multiple(kind: Any, step: Any, value: Any, _: Any) -> Any:
         if kind.is_type(value, "number") and Fraction(str(value)) % Fraction(str(step)):
             yield jsonschema.ValidationError(f"{value!r} is not a multiple of {step!r}")
 
-    schema, text = json.load(sys.stdin)
-    found, fault, values = list[str](), "", candidates(text or "")
-    try:
-        import jsonschema  # late: of an extra
-        import referencing.jsonschema  # late: as above
-    except ImportError:
-        print(json.dumps(["", "install council-files[mcp]"]))
-        return
+    values, errors = candidates(text or ""), dict[str, Any]()
     try:
         kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         kind.check_schema(schema)
@@ -63,23 +59,23 @@ def main() -> None:
         inside = referencing.jsonschema.EMPTY_REGISTRY.resolver_with_root(parts[0])
         for one in parts:
             parts += one.subresources()
-            keys = one.contents if isinstance(one.contents, dict) else {}
-            inside.lookup(keys.get("$ref", "#"))
-            inside.lookup(keys.get("$dynamicRef", "#"))
+            for key in ("$ref", "$dynamicRef"):
+                inside.lookup(one.contents.get(key, "#") if isinstance(one.contents, dict) else "#")
         for value in values or ["null"]:  # a schema that has no end shows it with any value
-            worst = jsonschema.exceptions.best_match(kind(schema).iter_errors(json.loads(value)))
-            if values:
-                found += [] if worst else [value]
-                fault = fault or (f"{worst.json_path}: {worst.message}"[:300] if worst else "")
+            wrong = kind(schema).iter_errors(json.loads(value))
+            errors[value] = jsonschema.exceptions.best_match(wrong)
     except jsonschema.SchemaError as error:
-        fault = f"{error.json_path}: {error.message}"
+        return "", f"{error.json_path}: {error.message}"
     except RecursionError:
-        fault = "it refers to itself without end"
+        return "", "it refers to itself without end"
     except referencing.exceptions.Unresolvable as error:
-        fault = f"nothing is at $ref {error.ref!r} in it"
-    fault = fault or ("" if values or text is None else "there is no JSON in it")
-    several = "several values in it fit: print one" if found[1:] else ""
-    print(json.dumps([found[0], ""] if len(found) == 1 else ["", several or fault]))
+        return "", f"nothing is at $ref {error.ref!r} in it"
+    fits = [value for value in values if not errors[value]]
+    if len(fits) == 1 or text is None:
+        return "".join(fits), ""
+    if fits or not values:
+        return "", "several values in it fit: print one" if fits else "there is no JSON in it"
+    return "", f"{errors[values[0]].json_path}: {errors[values[0]].message}"[:300]
 
 
 def candidates(text: str) -> list[str]:

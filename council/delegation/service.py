@@ -57,7 +57,8 @@ def call(
     if schema is not None:
         from council.delegation import schemas  # late: few calls expect a form
 
-        schemas.check(schema)
+        if fault := schemas.result(None, schema)[1]:
+            raise Invalid("bad-schema", f"no schema that can be checked: {fault}", "correct it")
     made, over = _sent(app, text, sender, to, trace, refs or [])
     policy, found = policy_of(app, to), list[int]()
 
