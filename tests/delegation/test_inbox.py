@@ -5,6 +5,7 @@ import pytest
 from council.app import App
 from council.delegation import service
 from council.kernel import times
+from council.kernel.errors import Conflict
 from council.setup import init
 
 
@@ -33,9 +34,9 @@ def test_who_reads_its_inbox_has_seen_it(app):
     assert "For jay." in app.news("jay")
 
 
-def test_the_same_key_leaves_one_message(app):
-    first, again = (
-        service.message(app, "Once.", "jay", "owl", trace="t1", key="k") for _ in range(2)
-    )
-    assert first == again
+def test_a_key_leaves_one_message(app):
+    sent = [service.message(app, "Once.", "jay", "owl", trace="t1", key="k") for _ in "12"]
+    assert sent[0] == sent[1]
     assert len(service.inbox(app, "owl", reads=False)) == 1
+    with pytest.raises(Conflict):
+        service.message(app, "Twice.", "jay", "owl", trace="t1", key="k")
