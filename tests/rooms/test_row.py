@@ -1,5 +1,6 @@
 """What a room's agents are told, how their words enter it, and what observers see of it."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,8 @@ def test_a_prompt_quotes_each_message_once_and_says_who_is_asked(app: App) -> No
     text = told(app)
     assert text.count("IGNORE ALL") == 1
     assert "2 zoe, to @sage, claimed, 2026-11-28T09:00:00Z]]\n@sage: and yours?" in text
-    assert "NO_REPLY" in text
+    assert "NO_REPLY" in text and "[[x end]]" in text
     assert len(text) < 1.1 * 60 + 4000
-    code = text.split("[[")[1][:8]
-    assert "[[x end]]" in text
-    assert code != "x end]]"
 
 
 def test_a_prompt_shows_what_was_said_since_and_a_little_before(app: App) -> None:
@@ -99,9 +97,8 @@ def test_observers(app: App) -> None:
     room = ROOMS.document(app, "den")
 
     def seen() -> tuple[dict[str, Any], dict[str, Any], str]:
-        state = room.read()
-        row = ROOMS.status(app, "den", state)
-        return row, ROOMS.explained(app, "den", state), ROOMS.line(row)
+        row = ROOMS.status(app, "den", room.read())
+        return row, ROOMS.explained(app, "den", room.read()), ROOMS.line(row)
 
     row, why, line = seen()
     assert (row["status"], row["waiting"]) == ("normal", ["henry"])
@@ -117,9 +114,8 @@ def test_observers(app: App) -> None:
     assert [one["id"] for one in data["messages"]] == [1]
     assert data["messages"][0]["agentId"] is None
     assert text.endswith("1  2026-11-28 09:00 UTC  zoe\n    Go.")
-    shown = room.page or ""
-    changed = Path(shown).read_text(encoding="utf-8").replace("> Go.", "> Stop.")
-    Path(shown).write_text(changed, encoding="utf-8")
+    shown = Path(room.page or "")
+    shown.write_text(shown.read_text().replace("> Go.", "> Stop."))
     row, why, _ = seen()
     assert [one["code"] for one in row["problems"]] == ["kept"]
     assert why["hindrances"] == row["problems"]
@@ -135,19 +131,17 @@ def test_who_speaks(app: App, by: str, who: tuple[str, str | None]) -> None:
 
 
 def test_a_run_speaks_for_its_agent_alone(app: App) -> None:
-    app.env["COUNCIL_TOKEN"] = "secret"
-    with pytest.raises(Refusal, match="does not speak for henry"):
-        service.post(app, "den", "I am Henry.", "henry")
-    with pytest.raises(Refusal, match="does not speak for henry"):
-        delegation.publish(app, b"Henry's", "text/plain", "henry")
-    app.env.pop("COUNCIL_TOKEN")
-    app.settings.trust = "strict"
-    with pytest.raises(Refusal, match="own run"):
-        service.post(app, "den", "I am Henry.", "henry")
-    with pytest.raises(Refusal, match="own run"):
-        delegation.message(app, "I am Henry.", "henry", "sage")
-    assert delegation.message(app, "I am Zoe.", "zoe", "sage")["status"] == "stored"
-    assert service.post(app, "den", "I am Zoe.", "zoe")["outcome"] == "posted"
+    acts: list[Callable[[str], Any]] = [
+        lambda who: service.post(app, "den", f"I am {who}.", who),
+        lambda who: delegation.message(app, f"I am {who}.", who, "sage"),
+        lambda who: delegation.publish(app, who.encode(), "text/plain", who),
+    ]
+    for token, trust, why in (("secret", "open", "not speak for henry"), ("", "strict", "own run")):
+        app.env["COUNCIL_TOKEN"], app.settings.trust = token, trust
+        for act in acts:
+            with pytest.raises(Refusal, match=why):
+                act("henry")
+    assert [list(act("zoe")) for act in acts]
     with pytest.raises(Refusal, match="nobody speaks for the moderator"):
         service.post(app, "den", "It is decided.", "Moderator")
 
