@@ -48,7 +48,7 @@ def step(it: Played, what: str, how: Any) -> None:
     elif what == "cancel":
         it.act(decisions.cancel, how, "")
     elif what == "later":
-        it.do(lambda s: rules.due(s, it.now), how)
+        it.later(how)
     elif what == "leave" and not state.closed_at:
         it.know({key: one for key, one in state.workers.items() if key != how})
 
@@ -90,6 +90,6 @@ def test_a_random_history(steps: list[tuple[str, Any]], policy: str) -> None:
             break
         for ident in it.state.pending():
             it.act(decisions.reply, ident, "1")
-        it.do(lambda s: rules.due(s, it.now), 3700)
+        it.later(3700)
     assert it.state.closed_at or not it.state.tasks
     assert it.state.answer or not it.state.tasks
