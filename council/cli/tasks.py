@@ -86,8 +86,11 @@ def msg_sign(app: App, given: Given) -> Said:
     if not (key := app.env.get(name, "")):
         raise Usage("no-key", f"no key in {name}", "put the shared key there, or use --key-env")
     if given.verify:
-        reason, used = building.verify(text, key, ())
-        return Said(data={"valid": bool(used), "reason": reason}, text=reason, code=3 * (not used))
+        reason = building.verify(text, key)
+        is_valid = reason == "valid"
+        return Said(
+            data={"valid": is_valid, "reason": reason}, text=reason, code=3 * (not is_valid)
+        )
     sid = re.fullmatch(r"S\d+", str(parse(text, "V5").fields.get("ctx")))
     message = building.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
     return Said(data={"text": message}, text=message)

@@ -307,8 +307,11 @@ def judge(message: Message, state: Context) -> str:
         return "E41"
     if task not in ("", "T0", *state.tasks) and kind not in ("R", "D"):
         return "E40"
-    if not all(_exists(*one, state) for one in references(message.data)):
-        return "E43"
+    for sort, name in references(message.data):
+        messages = {f"M{number}" for number in state.lines}
+        known = {"MSG": messages, "CTX": state.keys, "REF": state.fields}[sort]
+        if name not in known and (sort != "REF" or ":" in name):  # that is a stored text
+            return "E43"
     if kind in ("R", "X"):  # another attempt: its state is that of a new hop
         return _unfit(message, state)
     if task in ("", "T0"):
@@ -333,10 +336,3 @@ def _unfit(message: Message, state: Context) -> str:
     if message.receiver in state.down:
         return "E30"
     return "E31" if worker.load >= m.FULL else ""
-
-
-def _exists(kind: str, name: str, state: Context) -> bool:
-    if kind == "MSG":
-        return name[:1] == "M" and name[1:] in state.lines
-    known = state.keys if kind == "CTX" else state.fields
-    return name in known or (kind == "REF" and ":" not in name)  # a stored text

@@ -60,8 +60,10 @@ def answer(registry: Registry, message: Message, agent: str, now: datetime) -> A
     return [{**event, "type": "agent.alive", "worker": changes}], "ok"
 
 
-def join(registry: Registry, agent: str, ident: str, fields: dict[str, Any], at: str) -> Answer:
-    """Give an agent the protocol id that it proposes, or the next one of a role (`W`)."""
+def join(
+    registry: Registry, agent: str, ident: str, fields: dict[str, Any], at: str, group: str = ""
+) -> Answer:
+    """Give an agent the protocol id that it proposes, or the next one of a role; add to a group."""
     _check(fields["caps"])
     mine = [key for key, one in registry.workers.items() if one.agent_id == agent]
     if ident in ROLES.values():
@@ -74,17 +76,13 @@ def join(registry: Registry, agent: str, ident: str, fields: dict[str, Any], at:
     before = registry.workers.get(ident, Worker(agent_id=""))
     worker = Worker.from_json({**before.to_json(), "agentId": agent, **fields})
     event = {"type": JOINED, "id": ident, "worker": worker.to_json(), "at": at}
+    events = [event] * (worker != before)
+    if not re.fullmatch("(G[1-9])?", group):
+        raise Usage("bad-group", f"no group: {group[:20]!r}", "use G1 to G9")
+    if group and ident not in (members := registry.groups.get(group, [])):
+        events.append({"type": GROUPED, "group": group, "members": [*members, ident], "at": at})
     mode = ";version=V4;mode=compat" * (worker.version == "V4")
-    return [event] * (worker != before), f"registered;id={ident};status=active{mode}"
-
-
-def group(registry: Registry, name: str, ident: str, at: str) -> list[Event]:
-    """Return the event that adds a worker to a group."""
-    if not re.fullmatch("G[1-9]", name):
-        raise Usage("bad-group", f"no group: {name[:20]!r}", "use G1 to G9")
-    members = registry.groups.get(name, [])
-    event = {"type": GROUPED, "group": name, "members": [*members, ident], "at": at}
-    return [] if ident in members else [event]
+    return events, f"registered;id={ident};status=active{mode}"
 
 
 def _check(caps: list[str]) -> None:

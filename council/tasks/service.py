@@ -15,7 +15,7 @@ from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
 from council.tasks.row import CONTEXTS
 from council.tasks.wire import building, tables
-from council.tasks.wire.conversion import from_line, line_of, message_of
+from council.tasks.wire.conversion import line_of, message_of
 from council.tasks.wire.model import Message, split
 
 if TYPE_CHECKING:
@@ -51,9 +51,10 @@ def join(
 
     def decide(registry: Registry) -> list[Event]:
         nonlocal ident
-        events, text = joining.join(registry, agent, joining.ROLES.get(role, role), fields, at)
+        known = joining.ROLES.get(role, role)
+        events, text = joining.join(registry, agent, known, fields, at, group)
         ident = split(text)[1]["id"]
-        return [*events, *(joining.group(registry, group, ident, at) if group else [])]
+        return events
 
     change = app.registry().change(decide, by=agent, at=app.now, create=True)
     worker: Worker = change.state.workers[ident]
@@ -223,9 +224,7 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
     def decide(play: Play) -> None:
         state = play.state
         if variable := state.rules.auth_key_env:
-            auths = [from_line(one).pairs.get("auth", "") for one in state.lines.values()]
-            pairs = [one.rpartition(":")[0].upper() for one in auths]
-            reason = building.verify(line, app.env.get(variable, ""), pairs)[0]
+            reason = building.verify(line, app.env.get(variable, ""), state.lines.values())
             _judge("E90" * (reason != "valid"), f": auth is {reason}")
         _judge(decisions.judge(message, state))
         _played(play, message)

@@ -10,7 +10,7 @@ from council.kernel.errors import Invalid, NotFound, Refused, Usage
 from council.tasks import joining
 from council.tasks.model import Context
 from council.tasks.wire.conversion import message_of
-from tests.tasks.play import BEGAN
+from tests.tasks.play import AT, BEGAN
 
 
 class Office:
@@ -74,15 +74,17 @@ def test_one_liveness_message_counts_and_silence_is_noticed(office: Office) -> N
 
 
 def test_the_next_number_is_given_and_groups_have_members(office: Office) -> None:
-    fields = {"caps": ["plan"], "maxDepth": 4}
+    fields = {"caps": ["web_search", "plan"], "maxDepth": 2}
     for role, agent, ident in (("W", "eve", "W11"), ("W", "ada", "W1"), ("O", "eve", "O2")):
-        text = joining.join(office.registry, agent, role, fields, "2026-11-28T09:00:00Z")[1]
+        text = joining.join(office.registry, agent, role, fields, AT)[1]
         assert text.startswith(f"registered;id={ident};")
-    (event,) = joining.group(office.registry, "G1", "W1", "2026-11-28T09:00:00Z")
-    registry.evolve(office.registry, event)
+    for count in (1, 0):
+        events, _ = joining.join(office.registry, "ada", "W", fields, AT, "G1")
+        assert [one["type"] for one in events] == [registry.GROUPED] * count
+        for event in events:
+            registry.evolve(office.registry, event)
     assert office.registry.groups == {"G1": ["W1"]}
-    assert joining.group(office.registry, "G1", "W1", "2026-11-28T09:00:00Z") == []
     office.send("L")
     assert office.registry.groups == {"G1": []}
     with pytest.raises(Usage):
-        joining.group(office.registry, "team", "W1", "")
+        joining.join(office.registry, "ada", "W", fields, AT, "team")

@@ -9,7 +9,7 @@ programs apart and stop no determined attacker (PR-589, A-68).
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Iterable
 
 from council.kernel.errors import Invalid, Usage
 from council.tasks.wire import tables
@@ -109,16 +109,16 @@ def sign(text: str, key: str, sid: str, nonce: str) -> str:
     return signed
 
 
-def verify(text: str, key: str, history: Container[str]) -> tuple[str, str]:
-    """Return `valid` and the session and nonce to remember (`S1:A3F2`), or what is wrong and "".
+def verify(text: str, key: str, earlier: Iterable[str] = ()) -> str:
+    """Return `valid`, or what is wrong with a signature.
 
-    Wrong is `missing`, `malformed`, `forged`, or `replayed`: it is among those `history` so far.
+    Wrong is `missing`, `malformed`, `forged`, or `replayed`: one of the lines `earlier` has it.
     """
     line = text.rstrip("\r\n")
     pairs = _auths(line)
     match = _AUTH.fullmatch(pairs[0]) if len(pairs) == 1 else None
     if not match:
-        return "malformed" if pairs else "missing", ""
+        return "malformed" if pairs else "missing"
     head, _, payload = line.rpartition("|")
     plain = head + "|" + ";".join(one for one in parted(payload, ";") if one != pairs[0])
     sid, nonce, signature = match.groups()
@@ -126,9 +126,9 @@ def verify(text: str, key: str, history: Container[str]) -> tuple[str, str]:
 
     ours = (_signature(plain, key, sid, one) for one in {nonce, nonce.upper(), nonce.lower()})
     if not any(compare_digest(one, signature.upper()) for one in ours):
-        return "forged", ""
-    pair = f"{sid}:{nonce.upper()}"
-    return ("replayed", "") if pair in history else ("valid", pair)
+        return "forged"
+    used = [one[5:].rpartition(":")[0].upper() for past in earlier for one in _auths(past)]
+    return "replayed" if f"{sid}:{nonce.upper()}" in used else "valid"
 
 
 def _auths(line: str) -> list[str]:
