@@ -11,7 +11,7 @@ from council.cli.quick import Given, content, pairs, text_of
 from council.kernel import codec, times
 from council.kernel.errors import Usage
 from council.tasks.wire import building, conversion, tables
-from council.tasks.wire.parsing import parse
+from council.tasks.wire.model import parse
 
 TIMED_OUT = 7
 _FAILED = {"E1": 3, "E2": TIMED_OUT}  # by what codes of V5 begin with; 6 for all others

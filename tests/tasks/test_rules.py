@@ -7,8 +7,7 @@ import pytest
 from council.kernel.errors import Invalid, NotFound, Refused
 from council.tasks import decisions, rules
 from council.tasks.wire.conversion import message_of
-from council.tasks.wire.model import Message
-from council.tasks.wire.parsing import parse
+from council.tasks.wire.model import Message, parse
 from tests.tasks.play import AT, WORKERS, Played
 
 

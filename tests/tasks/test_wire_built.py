@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from council.kernel.errors import Invalid, Refusal, Usage
 from council.tasks.wire import building, tables
 from council.tasks.wire.conversion import convert, line_of, message_of
-from council.tasks.wire.model import Message
-from council.tasks.wire.parsing import parse
+from council.tasks.wire.model import Message, parse
 from tests.vectors.rows import of
 
 CONTROLS = ["C", "Zl", "Zp"]

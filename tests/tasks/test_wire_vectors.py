@@ -13,8 +13,7 @@ from council.tasks.model import Context, Hop, Task
 from council.tasks.row import protocol_line
 from council.tasks.wire import building, tables
 from council.tasks.wire.conversion import convert, line_of, message_of
-from council.tasks.wire.model import Message, parted, split
-from council.tasks.wire.parsing import parse
+from council.tasks.wire.model import Message, parse, parted, split
 from tests.vectors.rows import of
 
 

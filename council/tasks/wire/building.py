@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from council.kernel.errors import Invalid, Usage
 from council.tasks.wire import tables
 from council.tasks.wire.conversion import LETTERS, UNUSED, Values, canonical, written
-from council.tasks.wire.model import MOST_CHARS, Parsed, fitted, parted
-from council.tasks.wire.parsing import parse
+from council.tasks.wire.model import MOST_CHARS, Parsed, fitted, parse, parted
 
 _DEFAULTS = {"msg": "", "from": "O1", "to": "", "type": "", "task": "-", **UNUSED, "data": "-"}
 _NAMES = {"tid": "task", "role": "from"}

@@ -11,8 +11,7 @@ import re
 from council.kernel.errors import Refused, Usage
 from council.kernel.record import Record
 from council.tasks.wire import tables
-from council.tasks.wire.model import Message, Parsed
-from council.tasks.wire.parsing import parse
+from council.tasks.wire.model import Message, Parsed, parse
 
 Values = dict[str, str]
 LETTERS = {"REQ": "R", "RES": "S", "CLR": "C", "UPD": "U", "ACK": "A", "ERR": "E"}

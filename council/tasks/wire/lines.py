@@ -14,8 +14,7 @@ from council.kernel.record import Any, Record
 from council.kernel.words import fill, load, template
 from council.tasks.wire import tables
 from council.tasks.wire.conversion import UNUSED, message_of
-from council.tasks.wire.model import MOST_CHARS, Message, parted, split
-from council.tasks.wire.parsing import COUNTS, parse
+from council.tasks.wire.model import COUNTS, MOST_CHARS, Message, parse, parted, split
 
 _BARS = "|｜¦│┃∣❘ǀ"
 _ARROW = "(?:-{0,3}(?:>|&gt;|&#62;)|=(?:>|&gt;)|[→⇒➜➔⟶＞›])"
