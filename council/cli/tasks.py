@@ -10,7 +10,7 @@ from council.cli.printing import Said, say, waiting
 from council.cli.quick import Given, content, pairs, text_of
 from council.kernel import codec, times
 from council.kernel.errors import Usage
-from council.tasks.wire import building, conversion, tables
+from council.tasks.wire import tables, writing
 from council.tasks.wire.model import parse
 
 TIMED_OUT = 7
@@ -47,7 +47,7 @@ def msg_parse(app: App, given: Given) -> Said:
     text, replies = text_of(app, given.line, ""), list[Said]()
     for one in re.split(r"\n+(?=\[|M)", text.strip("\n")) if given.line == "-" else [text]:
         parsed = parse(one, given.version, given.strict)
-        data = parsed.shown() | ({"reply": building.reply(parsed)} if given.reply else {})
+        data = parsed.shown() | ({"reply": writing.reply(parsed)} if given.reply else {})
         meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
         errors = [{**one, "meaning": meanings[one["code"]]} for one in data["errors"]]
         own = {k: v for k, v in parsed.fields.items() if isinstance(v, (str, int)) and v != ""}
@@ -62,7 +62,7 @@ def msg_build(app: App, given: Given) -> Said:
     """Write a message of its fields; what is left out is filled in."""
     del app  # it needs no workspace
     version, fields = given.version or "V5", pairs(given.fields, "FIELD")
-    message = building.build(fields, version, minimal=given.minimal)
+    message = writing.build(fields, version, minimal=given.minimal)
     return Said(data={"text": message}, text=message)
 
 
@@ -71,8 +71,8 @@ def msg_convert(app: App, given: Given) -> Said:
     path, how = given.sidecar, {"lossy": given.lossy, "structural": given.structural}
     record = None
     if path and os.path.exists(path):
-        record = conversion.Sidecar.from_json(codec.loads(content(path, 1 << 20), path), path)
-    done = conversion.convert(text_of(app, given.line, ""), given.to, **how, sidecar=record)
+        record = writing.Sidecar.from_json(codec.loads(content(path, 1 << 20), path), path)
+    done = writing.convert(text_of(app, given.line, ""), given.to, **how, sidecar=record)
     if path and done.sidecar and (record is None or record.version != given.to):
         with open(path, "w", encoding="utf-8") as file:
             file.write(codec.dumps(done.sidecar.to_json()) + "\n")
@@ -86,11 +86,11 @@ def msg_sign(app: App, given: Given) -> Said:
     if not (key := app.env.get(name, "")):
         raise Usage("no-key", f"no key in {name}", "put the shared key there, or use --key-env")
     if given.verify:
-        reason = building.verify(text, key)
+        reason = writing.verify(text, key)
         is_valid = reason == "valid"
         return Said(
             data={"valid": is_valid, "reason": reason}, text=reason, code=3 * (not is_valid)
         )
     sid = re.fullmatch(r"S\d+", str(parse(text, "V5").fields.get("ctx")))
-    message = building.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
+    message = writing.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
     return Said(data={"text": message}, text=message)

@@ -14,8 +14,8 @@ from council.kernel.times import datetime
 from council.tasks import model as m
 from council.tasks.model import Context, Event, Hop, evolve
 from council.tasks.wire import lines, tables
-from council.tasks.wire.conversion import line_of
 from council.tasks.wire.model import MOST_CHARS, Message, fitted, parted, references
+from council.tasks.wire.writing import line_of
 
 MOST_REJECTED = 2
 MOST_QUESTIONS = 2

@@ -8,8 +8,8 @@ from council.kernel.record import Any, Record
 from council.kernel.times import timedelta
 from council.runs import work
 from council.runs.work import Runs
-from council.tasks.wire.conversion import from_line
 from council.tasks.wire.model import Message
+from council.tasks.wire.writing import from_line
 
 Event = dict[str, Any]
 NEW, RUNNING, DONE, FAILED, CANCELLED = "NRDFX"

@@ -6,8 +6,8 @@ from council.agents.registry import Worker
 from council.kernel.record import TYPE_CHECKING, Any
 from council.tasks.model import Context, Hop
 from council.tasks.wire import tables
-from council.tasks.wire.conversion import from_line, line_of
 from council.tasks.wire.model import references
+from council.tasks.wire.writing import from_line, line_of
 
 if TYPE_CHECKING:
     from council.app import App

@@ -165,9 +165,9 @@ def protocol_line(event: Event) -> str:
     It is `[TS] [LEVEL] [CTX] [TID] FROM>TO TYPE ERR SUMMARY`: TS is the second of the UTC day, the
     summary the first item of DATA, behind a flag also the next one.
     """
-    from council.tasks.wire import conversion, model  # late: see above
+    from council.tasks.wire import model, writing  # late: see above
 
-    one, at = conversion.from_line(event["line"]), times.instant(event["at"])
+    one, at = writing.from_line(event["line"]), times.instant(event["at"])
     code = one.code.replace("E00", "")
     level = "ERROR" if code[:2] == "E9" else "WARN" if code or one.kind == "E" else "INFO"
     head = f"[{int(at.timestamp()) % 86_400:05}] [{level}] [{one.context or '-'}]"

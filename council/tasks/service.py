@@ -14,9 +14,9 @@ from council.tasks import decisions, joining, prompts
 from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
 from council.tasks.row import CONTEXTS
-from council.tasks.wire import building, tables
-from council.tasks.wire.conversion import line_of, message_of
+from council.tasks.wire import tables, writing
 from council.tasks.wire.model import Message, split
+from council.tasks.wire.writing import line_of, message_of
 
 if TYPE_CHECKING:
     from council.app import App
@@ -224,7 +224,7 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
     def decide(play: Play) -> None:
         state = play.state
         if variable := state.rules.auth_key_env:
-            reason = building.verify(line, app.env.get(variable, ""), state.lines.values())
+            reason = writing.verify(line, app.env.get(variable, ""), state.lines.values())
             _judge("E90" * (reason != "valid"), f": auth is {reason}")
         _judge(decisions.judge(message, state))
         _played(play, message)

@@ -10,7 +10,7 @@ from council.runs import work as runs
 from council.tasks import decisions, rules
 from council.tasks.model import Context, Event, Rules
 from council.tasks.wire import lines
-from council.tasks.wire.conversion import message_of
+from council.tasks.wire.writing import message_of
 
 AT = "2026-11-28T09:00:00Z"
 BEGAN = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)

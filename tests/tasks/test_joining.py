@@ -9,7 +9,7 @@ from council.agents import registry
 from council.kernel.errors import Invalid, NotFound, Refused, Usage
 from council.tasks import joining
 from council.tasks.model import Context
-from council.tasks.wire.conversion import message_of
+from council.tasks.wire.writing import message_of
 from tests.tasks.play import AT, BEGAN
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from council.kernel.errors import Invalid, NotFound, Refused
 from council.tasks import decisions, rules
-from council.tasks.wire.conversion import message_of
 from council.tasks.wire.model import Message, parse
+from council.tasks.wire.writing import message_of
 from tests.tasks.play import AT, WORKERS, Played
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.kernel.errors import Invalid, Refusal, Usage
-from council.tasks.wire import building, tables
-from council.tasks.wire.conversion import convert, line_of, message_of
+from council.tasks.wire import tables, writing
 from council.tasks.wire.model import Message, parse
+from council.tasks.wire.writing import convert, line_of, message_of
 from tests.vectors.rows import of
 
 CONTROLS = ["C", "Zl", "Zp"]
@@ -65,7 +65,7 @@ def test_an_example_is_built_of_its_fields(row: dict[str, Any]) -> None:
         told["data"] = told.pop("desc", "") or told["data"]
         fields = {name: "-" if told[name] is None else str(told[name]) for name in told}
         fields = {name: one for name, one in fields.items() if name not in DERIVED}
-        text = building.build(fields, row["version"])
+        text = writing.build(fields, row["version"])
         assert text == row["raw"].replace("|0|-|-|version", "|0|S0|-|version")
 
 
@@ -90,16 +90,16 @@ def test_what_is_left_out_is_filled_in_and_nothing_wrong_is_built(
 ) -> None:
     fields = {"msg": "1", **dict(word.split("=", 1) for word in words.split())}
     if isinstance(line, str):
-        assert building.build(fields, version) == line
+        assert writing.build(fields, version) == line
         return
     with pytest.raises(line):
-        building.build(fields, version)
+        writing.build(fields, version)
 
 
 @pytest.mark.parametrize("row", of("messages", "negative"))
 def test_a_fault_is_answered_with_its_code(row: dict[str, Any]) -> None:
     faulty = parse(row["raw"], row["version"])
-    text = building.reply(faulty)
+    text = writing.reply(faulty)
     assert parse(text, faulty.version).fields["err"] == row["errors"][0]["code"]
     rules = [fault.rule for fault in parse(text, faulty.version, strict=True).errors]
     assert rules in ([], ["W_TASK_MISSING"])
@@ -115,7 +115,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("line", "answer"), ANSWERS)
 def test_the_answer_keeps_what_can_be_read(line: str, answer: str) -> None:
-    assert building.reply(parse(line)) == answer
+    assert writing.reply(parse(line)) == answer
 
 
 def test_strict_turns_warnings_into_faults() -> None:
@@ -127,15 +127,15 @@ def test_strict_turns_warnings_into_faults() -> None:
 
 
 def test_a_signature_holds_once_and_for_these_words() -> None:
-    signed = building.sign("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=x", "key", "S1", "00aF")
-    assert building.verify(signed, "key", ["M1|O1>W1|A|-|-|-|-|0|S1|-|ok"]) == "valid"
-    assert building.verify(signed, "key", [signed.replace("00aF", "00Af")]) == "replayed"
-    assert building.verify(signed, "other") == "forged"
-    assert building.verify(signed.replace("B500", "B900"), "key") == "forged"
-    assert building.verify(signed[:-1], "key") == "malformed"
-    assert building.verify("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|x", "key") == "missing"
+    signed = writing.sign("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=x", "key", "S1", "00aF")
+    assert writing.verify(signed, "key", ["M1|O1>W1|A|-|-|-|-|0|S1|-|ok"]) == "valid"
+    assert writing.verify(signed, "key", [signed.replace("00aF", "00Af")]) == "replayed"
+    assert writing.verify(signed, "other") == "forged"
+    assert writing.verify(signed.replace("B500", "B900"), "key") == "forged"
+    assert writing.verify(signed[:-1], "key") == "malformed"
+    assert writing.verify("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|x", "key") == "missing"
     with pytest.raises(Usage):
-        building.sign(signed, "key", "S1", "0001")
+        writing.sign(signed, "key", "S1", "0001")
 
 
 @pytest.mark.parametrize("lang", ["en", "fr"])

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from council.tasks.wire import lines
-from council.tasks.wire.conversion import message_of
 from council.tasks.wire.model import parse
+from council.tasks.wire.writing import message_of
 from tests.vectors.rows import rows
 
 REQUEST = message_of("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=web_search")

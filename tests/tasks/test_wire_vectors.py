@@ -11,9 +11,9 @@ from council.kernel.errors import Refused
 from council.tasks import decisions
 from council.tasks.model import Context, Hop, Task
 from council.tasks.row import protocol_line
-from council.tasks.wire import building, tables
-from council.tasks.wire.conversion import convert, line_of, message_of
+from council.tasks.wire import tables, writing
 from council.tasks.wire.model import Message, parse, parted, split
+from council.tasks.wire.writing import convert, line_of, message_of
 from tests.vectors.rows import of
 
 
@@ -117,7 +117,7 @@ def test_a_sequence(row: dict[str, Any]) -> None:
         message = message_of(line)
         code = decisions.judge(message, state)
         if given.get("require_auth"):
-            code = code or "E90" * (building.verify(line, given["key"], earlier) != "valid")
+            code = code or "E90" * (writing.verify(line, given["key"], earlier) != "valid")
             earlier.append(line)
         if not code:
             hear(state, message)

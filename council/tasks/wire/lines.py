@@ -13,8 +13,8 @@ from council.kernel.errors import Refusal
 from council.kernel.record import Any, Record
 from council.kernel.words import fill, load, template
 from council.tasks.wire import tables
-from council.tasks.wire.conversion import UNUSED, message_of
 from council.tasks.wire.model import COUNTS, MOST_CHARS, Message, parse, parted, split
+from council.tasks.wire.writing import UNUSED, message_of
 
 _BARS = "|｜¦│┃∣❘ǀ"
 _ARROW = "(?:-{0,3}(?:>|&gt;|&#62;)|=(?:>|&gt;)|[→⇒➜➔⟶＞›])"
