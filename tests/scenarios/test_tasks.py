@@ -90,6 +90,9 @@ def test_a_worker_hands_on_and_collects(office: Workspace) -> None:
     words = ["Look at main.py", "--caps", "analyze_code", "--complexity", "complex"]
     assert office.json(*ASK, *words)["answer"] == "analysis: done\ntests: 3"
     assert flow(office) == ["O1>W1 R", "W1>W2 X", "W1>O1 U", "W2>W1 S", "W1>O1 S"]
+    source, target = office.json("show", "S1")["hops"].values()
+    facts = [target[key] for key in ("worker", "source", "depth", "grant")]
+    assert (facts, source["budget"]) == (["W2", 1, 1, 500], 300)  # what was told with U and S
     assert "tests: 3\ncoverage: 85%" in (office.root / "ada.1.prompt").read_text()
 
 

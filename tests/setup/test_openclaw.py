@@ -16,6 +16,7 @@ from council.rooms.row import ROOMS
 from council.setup import init, schedule
 from council.setup.integrate import PLUGIN, integrate
 from tests.scenarios.workspaces import COMMAND
+from tests.setup.conftest import BARE
 
 STAND_IN = f"""#!{sys.executable}
 import json, os, shutil, sys
@@ -49,25 +50,22 @@ AGENTS = [
 
 
 class Host:
+    """A user with OpenClaw, and a workspace of sage's."""
+
     def __init__(self, root: Path) -> None:
         self.home, self.root = root / "home", str(root / "ws")
-        os.makedirs(root / "bin")
-        os.makedirs(self.home / ".openclaw")
-        (self.home / "agents").write_text(json.dumps(AGENTS))
-        program = root / "bin" / "openclaw"
-        program.write_text(STAND_IN)
-        program.chmod(0o755)
+        for path, text in (("bin/openclaw", STAND_IN), ("home/agents", json.dumps(AGENTS))):
+            (root / path).parent.mkdir()
+            (root / path).write_text(text)
+            (root / path).chmod(0o755)
         self.env = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(self.home)}
-        init.init(self.root, ["sage"], "", {"PATH": "/nonexistent"})
+        init.init(self.root, ["sage"], "", BARE)
 
     def app(self, root: str = "") -> App:
         return App(root or self.root, None, self.env)
 
     def config(self) -> dict:
         return json.loads((self.home / "config").read_text())
-
-    def calls(self) -> list[list[str]]:
-        return [json.loads(one) for one in (self.home / "calls").read_text().splitlines()]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         env = {**self.env, "OPENCLAW_SHELL": "exec", "COUNCIL_ROOT": self.root}
@@ -109,7 +107,7 @@ def test_agents_skill_plugin_and_clock_are_added_once(host):
 
 def test_other_workspaces_are_served_on(host):
     other = f"{host.root}-2"
-    init.init(other, ["sage"], "", {"PATH": "/nonexistent"})
+    init.init(other, ["sage"], "", BARE)
     integrate(host.app(), "openclaw")
     integrate(host.app(other), "openclaw")
     integrate(host.app(), "openclaw", remove=True)
@@ -129,8 +127,8 @@ def test_an_agents_shell_asks_the_clock_or_says_whom_to_wake(host):
     assert "NO_REPLY" not in done.stdout
     told = [f"wake {one} with sessions_send: run `council context" for one in ("henry", "sage")]
     assert all(line.startswith(told[at]) for at, line in enumerate(done.stderr.splitlines()))
-    assert ["cron", "run", "j-1"] in host.calls()
-    assert not any(call[0] == "agent" for call in host.calls())
+    calls = (host.home / "calls").read_text().splitlines()
+    assert '["cron", "run", "j-1"]' in calls and not any('["agent"' in one for one in calls)
 
 
 @pytest.mark.slow
@@ -181,7 +179,7 @@ class Plugin:
 
     def __init__(self, root: Path) -> None:
         self.root = str(root / "ws")
-        init.init(self.root, ["henry", "sage"], "", {"PATH": "/nonexistent"})
+        init.init(self.root, ["henry", "sage"], "", BARE)
 
     def __call__(self, *calls: tuple) -> list:
         config = {"command": COMMAND, "workspaces": [{"root": self.root}]}

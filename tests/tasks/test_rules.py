@@ -24,21 +24,6 @@ def asked(text: str = "Find", cap: str = "web_search", budget: int = 500) -> Pla
     return it
 
 
-def test_a_hand_off_comes_back_to_its_source() -> None:
-    it = asked("Look at main.py", "plan", budget=1000)
-    x = said("X", "call=test;reason=specialized", "W1>W2", depth="1", budget="B500")
-    it.run(x + "\n" + said("U", "handoff=W2"))
-    assert it.wanted() == ["bea task"]
-    child = it.state.hops["2"]
-    assert (child.depth, child.budget, child.source) == (1, 500, 1)
-    assert it.state.hops["1"].budget == 300  # what it told with its U
-    it.run(said("S", "tests=3", "W2>W1", depth="1"))
-    assert it.wanted() == ["ada task"]
-    it.run(said("S", "result=All is well, 3 tests"))
-    assert it.flow() == ["O1>W1 R", "W1>W2 X", "W1>O1 U", "W2>W1 S", "W1>O1 S"]
-    assert it.state.answer.startswith("All is well, 3")
-
-
 def test_a_context_ends_before_its_numbers_do() -> None:
     it = asked("Look", "plan")
     assert not it.state.is_full()
