@@ -70,58 +70,58 @@ def test_a_whole_council() -> None:
     assert rules.wake(play.state) is None
 
 
-def test_a_silent_council_ends() -> None:
-    play = Play()
-    for _ in range(3):
-        assert not play.state.ended_at
-        play.later(61)
-    assert play.state.ended_at and play.state.status == "TIMEOUT"
-    assert play.reasons == ["timeout"] * 3
-    assert "synthesis" not in [entry.kind for entry in play.state.entries]
+SHORT, TALK = {"phases": ["COLLECT", "SYNTHESIZE"]}, {"procedure": "deliberation"}
+SPINE: list[tuple[str, dict[str, Any], str, str]] = [
+    ("61 61 61", {}, "TIMEOUT timeout", "1 timeout abc, 2 timeout abc, 3 timeout abc"),
+    ("a b c 61", {**SHORT, "coordinator": "c"}, "SYNTHESIZE 2 a", "2 timeout c"),
+    ("a b c 61 61 61", SHORT, "CONVERGED phases_exhausted", "2 timeout abc"),
+    ("a b c 61 a", SHORT, "CONVERGED phases_exhausted", ""),  # passed, and writes it at last
+    ("a:done b:done c:done", {}, "SYNTHESIZE 2 a", ""),
+    ("a:done b", {"agents": "a,b"}, "SYNTHESIZE 2 b", ""),  # one alone has nobody to talk to
+    ("a:agreed b:agreed c:agreed", {}, "CHALLENGE 2", ""),  # blind: nothing to agree with yet
+    ("a:agreed b:agreed c:agreed a:agreed b:agreed c:agreed", {}, "SYNTHESIZE 3 a", ""),
+    ("a stop", {}, "SYNTHESIZE 2 a", "1 stopped bc"),
+    ("a stop stop:now", {}, "TIMEOUT stopped", "1 stopped bc, 2 stopped abc"),
+    ("30 pause 300 a resume 29", {}, "COLLECT 1", ""),
+    ("30 pause 300 a resume 29 2", {}, "CHALLENGE 2", "1 timeout bc"),
+    ("21", TALK, "DELIBERATE 1 b", "1 timeout a"),  # the share of its time is over
+    ("21 300", TALK, "DELIBERATE 1 c", "1 timeout ab"),  # no heartbeat: c was never asked
+    ("21 300 c", TALK, "VOTE 2", "1 timeout ab"),
+    ("21 a", TALK, "DELIBERATE 1 b", ""),
+    ("31 31", {**TALK, "agents": "a,b"}, "TIMEOUT timeout", "1 timeout ab"),
+    ("a stop", TALK, "VOTE 2", "1 stopped bc"),
+    ("a b c a 59", {**SHORT, "sign_off": "chief"}, "SYNTHESIZE 2", ""),
+    ("a b c a 59 2", {**SHORT, "sign_off": "chief"}, "TIMEOUT timeout", ""),
+    ("claim a!refused-key b", {}, "COLLECT 1", "1 refused-key a"),
+    ("claim a!refused-key b c", {}, "CHALLENGE 2", "1 refused-key a"),
+    ("claim a!refused-key b", {**TALK, "agents": "a,b"}, "VOTE 2", "1 refused-key a"),
+]
 
 
-def test_nobody_writes_the_synthesis() -> None:
-    play = Play(agents="a,b,c", coordinator="c", phases=["COLLECT", "SYNTHESIZE"])
-    play.all_say()
-    asked = []
-    while not play.state.ended_at:
-        asked.append(evolution.speaker(play.state))
-        play.later(61)
-    assert asked == ["c", "a", "b"]
-    assert play.absent(2) == dict.fromkeys("abc", "timeout")
-
-
-def test_who_was_passed_may_still_write_the_synthesis() -> None:
-    play = Play(phases=["COLLECT", "SYNTHESIZE"])
-    play.all_say()
-    play.later(61)
-    assert evolution.speaker(play.state) == "b"
-    play.says("a", "At last.")
-    assert play.state.ended_at
-
-
-def test_all_left_goes_to_the_synthesis() -> None:
-    play = Play()
-    play.all_say(status="done")
-    assert play.place == ("SYNTHESIZE", 2)
-    assert evolution.speaker(play.state) == "a"
-
-
-def test_two_members_are_needed_for_a_further_round() -> None:
-    play = Play(agents="a,b")
-    play.says("a", status="done")
-    play.says("b")
-    assert play.place == ("SYNTHESIZE", 2)
-
-
-def test_agreement_in_a_blind_collect_is_an_answer() -> None:
-    play = Play()
-    play.all_say(status="agreed")
-    assert play.place == ("CHALLENGE", 2)
-    play.all_say(status="agreed")
-    assert play.place == ("SYNTHESIZE", 3)
-    assert sight.converged(play.state) and sight.tally(play.state).agreed == ["a", "b", "c"]
-    assert (play.state.status, play.reasons[1]) == ("CONVERGED", "agreed")
+@pytest.mark.parametrize(("steps", "how", "place", "absent"), SPINE)
+def test_where_steps_lead(steps: str, how: dict[str, Any], place: str, absent: str) -> None:
+    """A step is minutes that pass, a command, a failed run, or who answers with which status."""
+    play = Play(**how)
+    for word, _, more in (step.partition(":") for step in steps.split()):
+        if word.isdigit():
+            play.later(int(word))
+        elif word == "claim":
+            play.claim()
+        elif "!" in word:
+            agent, code = word.split("!")
+            play.fails(rules.Work(agent=agent, task=model.kind_of(play.state.phase), tour=1), code)
+        elif word in play.state.participants:
+            play.says(word, status=more)
+        else:
+            play.do(getattr(decisions, word), **({more: True} if more else {}))
+    state, speaker = play.state, evolution.speaker(play.state)
+    ended = f"{state.status} {state.closed_reason}" if state.ended_at else ""
+    assert (ended or f"{state.phase} {state.tour} {speaker}".strip()) == place
+    found: dict[str, str] = {}
+    for one in state.rounds:
+        for who, why in one.absent.items():
+            found[f"{one.tour} {why.code}"] = found.get(f"{one.tour} {why.code}", "") + who
+    assert ", ".join(f"{key} {who}" for key, who in found.items()) == absent
 
 
 def test_an_open_blocker_prevents_agreement_and_only_its_author_ends_it() -> None:
@@ -146,31 +146,6 @@ def test_the_author_ends_its_blocker() -> None:
     play.says("c")
     play.says("b", heard=Heard(resolved=["the licence! We have it."]))
     assert not play.state.blockers[0].open
-
-
-def test_stopped_before_the_end() -> None:
-    play = Play()
-    play.says("a")
-    play.do(decisions.stop)
-    assert play.place == ("SYNTHESIZE", 2)
-    assert play.absent(1) == {"b": "stopped", "c": "stopped"}
-    assert decisions.stop(play.state, at=play.now) == []
-    play.do(decisions.stop, now=True)
-    assert play.state.ended_at and play.state.closed_reason == "stopped"
-
-
-def test_pause_stops_the_clock() -> None:
-    play = Play()
-    play.later(30)
-    play.do(decisions.pause)
-    play.later(300)
-    assert play.place == ("COLLECT", 1) and rules.work(play.state, play.now) == []
-    play.says("a")
-    play.do(decisions.resume)
-    play.later(29)
-    assert play.place == ("COLLECT", 1)
-    play.later(2)
-    assert play.place == ("CHALLENGE", 2)
 
 
 def test_a_deadline_is_extended_from_now_where_it_has_passed() -> None:
@@ -200,30 +175,16 @@ def test_cancelled() -> None:
 # --- the person with the last word ---
 
 
-def synthesized(**more: Any) -> Play:
-    play = Play(sign_off="chief", **more)
-    while play.state.phase != "SYNTHESIZE":
-        play.all_say()
-    play.says(evolution.speaker(play.state), "Tiles.")
-    return play
-
-
 def test_rejected_goes_back_once() -> None:
-    play = synthesized()
+    play = Play(sign_off="chief", phases=["RESOLVE"])
+    play.all_say()
+    play.says("a", "Tiles.")
     play.do(decisions.sign, "chief", approve=False, why="Too dear.", repeats=False)
-    assert play.place == ("RESOLVE", 5) and play.state.status == "ACTIVE"
+    assert play.place == ("RESOLVE", 3) and play.state.status == "ACTIVE"
     play.all_say()
     play.says("a", "Tin.")
     play.do(decisions.sign, "chief", approve=False, why="No.")
     assert play.state.ended_at and play.state.signed == "rejected"
-
-
-def test_not_signed_in_time() -> None:
-    play = synthesized()
-    play.later(59)
-    assert not play.state.ended_at
-    play.later(2)
-    assert play.state.ended_at and play.state.status == "TIMEOUT" and not play.state.signed
 
 
 # --- answers and their repetition ---
@@ -235,16 +196,10 @@ def test_a_repeat_counts_once_and_another_text_is_refused() -> None:
     assert play.says("a", "\nBuy.  \r\n") == "already-recorded"
     with pytest.raises(Conflict, match="answered"):
         play.says("a", "Sell.")
+    with pytest.raises(Refused, match="asked for in COLLECT"):
+        play.says("a", "Sell.", only="synthesis", amend=True)
     play.says("a", "Sell.", amend=True)
     assert [entry.text for entry in play.state.entries] == ["Sell."]
-
-
-def test_another_kind_than_the_one_asked_for_replaces_nothing() -> None:
-    play = Play()
-    play.says("a", "Buy.")
-    for kind in ("vote", "synthesis"):
-        with pytest.raises(Refused, match="asked for in COLLECT"):
-            play.says("a", "Sell.", only=kind, amend=True)
 
 
 def test_an_answer_that_was_amended_may_be_sent_again_and_chosen_again() -> None:
@@ -456,16 +411,6 @@ def test_runs_are_due_and_tried_again() -> None:
     assert [one.attempt for one in play.claim()] == [2]
 
 
-def test_a_failure_for_good_is_an_absence_with_its_reason() -> None:
-    play = Play(agents="a,b")
-    first, _ = play.claim()
-    play.fails(first, "refused-key")
-    assert play.absent(1) == {"a": "refused-key"} and play.place == ("COLLECT", 1)
-    play.says("b")
-    assert play.place == ("CHALLENGE", 2)
-    assert play.state.rounds[0].absent["a"].words == "it refused-key"
-
-
 def test_nobody_could_answer() -> None:
     play = Play(agents="a,b")
     count = 0
@@ -515,23 +460,18 @@ def test_an_agent_that_is_not_run_here_wakes_nobody() -> None:
 
 
 def test_by_hand_on_the_page() -> None:
-    play = Play()
-    at = "2026-11-28T09:00:00Z"
+    play, at = Play(), "2026-11-28T09:00:00Z"
     play.take([{"type": "draft.set", "agent": "a", "text": "I would"}])
     play.take([{"type": "noted", "splices": [[0, 0, ["zero"]], [0, 0, ["one", "two"]]]}])
     play.take([{"type": "noted", "splices": [[1, 1, []], [2, 1, ["2"]]]}])
-    assert play.state.notes == ["zero", "2"]
     how = {"status": "AGREED", "origin": "edited", "at": at}
     play.take([{"type": "status.set", "agent": "a", **how}])
     assert play.state.participants["a"].status == "RESPONDED"  # nothing to agree with yet
     play.says("a", "I would.", origin="edited")
-    assert play.state.drafts == {}
-    play.take([{"type": "blocker.raised", "agent": "b", "text": "Who pays?", "at": at}])
-    play.take([{"type": "blocker.ended", "agent": "b", "text": "who pays", "at": at}])
+    assert (play.state.notes, play.state.drafts) == (["zero", "2"], {})
+    for kind, text in (("blocker.raised", "Who pays?"), ("blocker.ended", "who pays")):
+        play.take([{"type": kind, "agent": "b", "text": text, "at": at}])
     assert not play.state.blockers[0].open
-    play.take([{"type": "topic.set", "topic": "Tin?"}, {"type": "kept", "file": "x", "why": "y"}])
-    play.take([{"type": "stopped", "stop": "RESOLVE", "at": at}])
-    assert play.place == ("RESOLVE", 2)
 
 
 def test_the_same_words_as_another_kind_are_no_repeat() -> None:

@@ -60,23 +60,6 @@ def test_strong_consensus_ends_the_rounds() -> None:
     assert [one.letter for one in play.state.options] == ["A"]
 
 
-def test_the_turn_passes_when_its_share_of_the_time_is_over() -> None:
-    play = deliberation(timeout=3600)
-    play.later(21)
-    assert evolution.speaker(play.state) == "b" and play.absent(1) == {"a": "timeout"}
-    play.later(300)  # no heartbeat for long: nobody is skipped who was never asked
-    assert evolution.speaker(play.state) == "c"
-    play.turn("c", "Straw.")
-    assert play.place == ("VOTE", 2) and play.state.rounds[0].reason == "too-few"
-
-
-def test_who_was_passed_may_answer_while_the_round_is_open() -> None:
-    play = deliberation()
-    play.later(21)
-    play.turn("a", "Tiles.")
-    assert play.state.round().absent == {} and evolution.speaker(play.state) == "b"
-
-
 def test_the_first_round_may_be_sealed() -> None:
     play = deliberation(blind=True)
     assert play.state.round().parallel and play.state.round().blind
@@ -137,13 +120,6 @@ def test_a_silent_vote_keeps_the_last_word() -> None:
     assert [(one["agent"], one["position"]) for one in made["dissent"]] == []
 
 
-def test_stopped_goes_to_the_vote() -> None:
-    play = deliberation()
-    play.turn("a", "Tiles.")
-    play.do(decisions.stop)
-    assert play.place == ("VOTE", 2) and play.absent(1) == {"b": "stopped", "c": "stopped"}
-
-
 def test_rejected_goes_back_to_the_vote() -> None:
     play = deliberation(max_rounds=1, sign_off="chief")
     a_round(play, ONE, b={"a": "agree"})
@@ -172,18 +148,6 @@ def test_a_denial_is_no_repetition() -> None:
             why = Heard(position=position, reasoning=f"As ever, {agent} holds this. {position}")
             play.says(agent, f"{agent} {tour}", heard=why)
     assert play.place == ("DELIBERATE", 4)
-
-
-def test_too_few_to_talk_go_to_the_vote_and_none_at_all_to_the_end() -> None:
-    play = deliberation(agents="a,b")
-    for one in play.claim():
-        play.fails(one, "refused-key")
-    play.turn("b", "Tin.")
-    assert play.place == ("VOTE", 2) and play.reasons[0] == "too-few"
-    play = deliberation(agents="a,b")
-    play.later(31)
-    play.later(31)
-    assert play.state.ended_at and play.reasons == ["too-few"]
 
 
 def test_what_the_reader_is_told() -> None:
