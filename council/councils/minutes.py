@@ -92,8 +92,6 @@ class _Minutes:
         reasons = [{"who": who, "text": text} for who, text in why.items() if text.strip()]
         advice = self.came["recommendation"] * (not council)
         differs = won.letter and advice and same(advice, tally.decision) is None
-        others = [one.text for one in tally.options if one.letter not in tally.winners]
-        is_other = same(advice, others) is not None
         gone = {(who, one.code): one for past in state.rounds for who, one in past.absent.items()}
         values = {
             **vars(state.runs), **views.used(state), "state": state, "council": council,
@@ -102,7 +100,7 @@ class _Minutes:
             "counted": not self.title().startswith(self.verdict),
             f"end-{state.closed_reason}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
-            "differs": differs, "advice": advice, "other": differs and is_other,
+            "differs": differs, "advice": advice,
             "because": self.told or reasons, "dissent": self.came["dissent"],
             "blockers": [one for one in state.blockers if one.open],
             "questions": sight.unanswered(state), "options": tally.options,

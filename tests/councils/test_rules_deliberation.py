@@ -52,9 +52,7 @@ def test_other_orders(order: str) -> None:
 
 def test_strong_consensus_ends_the_rounds() -> None:
     play = deliberation()
-    play.turn("a", "Tiles.")
-    play.turn("b", "Tiles.", a="agree")
-    play.turn("c", "Tiles!", a="agree", b="agree")
+    a_round(play, {**ONE, "c": "Tiles!"}, b={"a": "agree"}, c={"a": "agree", "b": "agree"})
     assert play.place == ("VOTE", 2) and play.state.rounds[0].reason == "consensus"
     assert play.state.rounds[0].verdict == "strong"
     assert [one.letter for one in play.state.options] == ["A"]
@@ -68,9 +66,8 @@ def test_the_first_round_may_be_sealed() -> None:
     assert play.state.options == [] and sight.tally(play.state).options == []
     assert sight.visible(play.state, "b") == []
     play.turn("b", "Tin.", a="agree")
-    assert [(o.letter, o.text, o.by) for o in play.state.options] == [
-        ("A", "Tiles.", "a"), ("B", "Tin.", "b"), ("C", "Straw.", "c"),
-    ]  # fmt: skip
+    named = [f"{one.letter}: {one.text} {one.by}" for one in play.state.options]
+    assert named == ["A: Tiles. a", "B: Tin. b", "C: Straw. c"]
     assert not play.state.round().blind and play.state.round().order == ["b", "c", "a"]
 
 
@@ -78,9 +75,7 @@ def test_options_are_lettered_as_they_are_said_and_never_change() -> None:
     play = deliberation(options=["yes", "no"])
     play.turn("a", "Yes, because it is cheap.")
     play.turn("b", "Wait.")
-    assert [(o.letter, o.text) for o in play.state.options] == [
-        ("A", "yes"), ("B", "no"), ("C", "Wait."),
-    ]  # fmt: skip
+    assert [one.text for one in play.state.options] == ["yes", "no", "Wait."]
     play.says("b", "Wait a year.", heard=Heard(position="Wait a year."), amend=True)
     play.turn("c", "no")
     assert [o.letter for o in play.state.options] == ["A", "B", "C", "D"]
@@ -100,10 +95,8 @@ def test_votes_are_secret_and_counted_when_all_are_in() -> None:
     assert play.place == ("SYNTHESIZE", 3)
     tally = sight.tally(play.state)
     assert (tally.type, tally.winners) == ("strong", ["B"])
-    assert tally.moved == [
-        {"agent": "a", "from": "A", "to": "B"},
-        {"agent": "c", "from": "C", "to": "B"},
-    ]
+    moves = ((one["agent"], one["from"], one["to"]) for one in tally.moved)
+    assert [*moves] == [("a", "A", "B"), ("c", "C", "B")]
     assert (play.state.status, play.state.closed_reason) == ("CONVERGED", "consensus")
 
 
@@ -122,32 +115,26 @@ def test_a_silent_vote_keeps_the_last_word() -> None:
 
 def test_rejected_goes_back_to_the_vote() -> None:
     play = deliberation(max_rounds=1, sign_off="chief")
-    a_round(play, ONE, b={"a": "agree"})
-    for agent in "abc":
-        play.turn(agent, choice="A")
+    for _ in range(2):
+        a_round(play, ONE)
     play.says("a", "Tiles it is.")
     play.do(decisions.sign, "chief", approve=False, why="?", repeats=False)
     assert play.place == ("VOTE", 4)
 
 
-def test_repetition_forces_the_vote() -> None:
+@pytest.mark.parametrize(
+    ("last", "place", "reason"),
+    [("We ship.", ("VOTE", 4), "repetition"),
+     ("We do not ship.", ("DELIBERATE", 4), "all-answered")],
+)  # fmt: skip
+def test_repetition_forces_the_vote(last: str, place: tuple[str, int], reason: str) -> None:
     play = deliberation(agents="a,b")
-    said = {"a": "Tiles.", "b": "Tin."}
-    for _ in range(3):
+    for position in ("We ship.", "We ship.", last):
         for agent in list(play.state.round().order):
-            why = Heard(position=said[agent], reasoning=f"As ever, {agent} holds this.")
-            play.says(agent, f"{agent} {play.state.tour}", heard=why)
-    assert play.place == ("VOTE", 4) and play.reasons[2] == "repetition"
-
-
-def test_a_denial_is_no_repetition() -> None:
-    play = deliberation(agents="a,b")
-    for tour in range(3):
-        for agent in list(play.state.round().order):
-            position = "We ship." if tour < 2 else "We do not ship."
-            why = Heard(position=position, reasoning=f"As ever, {agent} holds this. {position}")
-            play.says(agent, f"{agent} {tour}", heard=why)
-    assert play.place == ("DELIBERATE", 4)
+            why = f"As ever, {agent} holds this. {position}"
+            heard = Heard(position=position, reasoning=why)
+            play.says(agent, heard=heard)
+    assert (play.place, play.reasons[2]) == (place, reason)
 
 
 def test_what_the_reader_is_told() -> None:
@@ -155,13 +142,11 @@ def test_what_the_reader_is_told() -> None:
     play.turn("a", "Tiles.")
     play.turn("b", "Tin.")
     form = sight.form(play.state, "c")
-    assert (form.kind, form.needs, form.options) == (
-        "turn", ["a", "b"], {"A": "Tiles.", "B": "Tin."},
-    )  # fmt: skip
-    assert form.peers == {"a": "A", "b": "B"}
+    assert (form.kind, form.needs, form.peers) == ("turn", ["a", "b"], {"a": "A", "b": "B"})
+    assert form.options == {"A": "Tiles.", "B": "Tin."}
     play.turn("c", "Tin.")
-    assert sight.form(play.state, "c").held == "Tin."
-    assert sight.form(play.state, "c").kind == "vote"
+    form = sight.form(play.state, "c")
+    assert (form.kind, form.held) == ("vote", "Tin.")
 
 
 @pytest.mark.parametrize(
