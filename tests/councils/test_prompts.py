@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.agents.souls import Soul
-from council.councils import decisions, hearing, prompts
+from council.councils import decisions, hearing, model, prompts
 from council.councils.model import MODES, Blocker, Heard, Quote, Stance, State
 from tests.councils.play import Play
 
@@ -22,16 +22,14 @@ def said(agent: str, tour: int) -> str:
 def turn(play: Play, agent: str, position: str, **stances: str) -> None:
     words = {peer: Stance(word=word) for peer, word in stances.items()}
     heard = Heard(position=position, confidence=4, stances=words, reasoning="x")
-    text = f"## Position\n{position}\n\n{said(agent, play.state.tour)}"
-    play.says(agent, text, heard=heard)
+    play.says(agent, f"## Position\n{position}\n\n{said(agent, play.state.tour)}", heard=heard)
 
 
 def debated(**more: Any) -> Play:
     """A deliberation of three after one round of talk."""
     play = Play("deliberation", order="parallel", **more)
-    turn(play, "a", "Tiles.")
-    turn(play, "b", "Tin.")
-    turn(play, "c", "Straw.")
+    for agent, position in (("a", "Tiles."), ("b", "Tin."), ("c", "Straw.")):
+        turn(play, agent, position)
     return play
 
 
@@ -50,9 +48,7 @@ def carried(state: State) -> list[str]:
 
 
 def task_of(state: State) -> str:
-    return {"DELIBERATE": "turn", "VOTE": "vote", "SYNTHESIZE": "synthesis"}.get(
-        state.phase, "contribution"
-    )
+    return model.kind_of(state.phase)
 
 
 def at_each_point() -> list[State]:
@@ -81,11 +77,15 @@ def test_a_prompt_is_bounded_and_says_nothing_twice(lang: str, run: str | None) 
         assert "{" not in told
 
 
-@pytest.mark.parametrize("task", ["vote", "synthesis", "turn"])
+@pytest.mark.parametrize("task", ["vote", "synthesis", "turn", "question", ""])
 def test_whoever_decides_sees_the_reasons_of_everybody(task: str) -> None:
-    state = debated(max_rounds=1 if task != "turn" else 3).state
-    told = prompts.prompt(state, "b", task)
+    state = debated(max_rounds=1 if task in ("vote", "synthesis") else 3).state
+    state.round().asked["b"] = "I cannot tell whether @c gets agree or partial."
+    told = prompts.prompt(state, "b" if task else "visitor", task)
     assert [said(agent, 1) in told for agent in "abc"] == [True, True, True]
+    assert ("whether @c gets agree or partial." in told) is (task == "question")
+    assert ("Nothing is asked of you now." in told) is (task == "")
+    assert ("How to answer" in told) is (task != "")
 
 
 @pytest.mark.parametrize("procedure", ["council", "deliberation"])
@@ -103,7 +103,10 @@ def test_sealed_answers_are_in_no_prompt_but_their_authors(procedure: str) -> No
 
 
 def test_collect_tells_the_five_steps_and_challenge_asks_for_exact_words() -> None:
-    first = prompts.prompt(answered(rounds=0).state, "a", "contribution", run="r")
+    state, ident = answered(rounds=0).state, "art_" + "0123456789abcdef" * 4
+    state.brief = f"Review #REF:{ident} please, and art_no."
+    first = prompts.prompt(state, "a", "contribution", run="r")
+    assert f"council artifact fetch {ident} --out" in first
     for step in ("Read the state", "your own position", "Do not read", "Write", "RESPONDED"):
         assert step in first
     state = answered().state
@@ -176,14 +179,6 @@ def test_how_to_answer() -> None:
     assert "final output" not in typed and "council-k-conversation.md" in typed
     vote = debated(max_rounds=1).state
     assert "council vote --name k --as b" in prompts.prompt(vote, "b", "vote")
-
-
-def test_a_question_carries_its_words_and_what_it_is_about() -> None:
-    play = debated(max_rounds=3)
-    play.state.round().asked["a"] = "I cannot tell whether @b gets agree or partial."
-    told = prompts.prompt(play.state, "a", "question", run="r")
-    assert "whether @b gets agree or partial." in told
-    assert all(said(agent, 1) in told for agent in "abc")
 
 
 def test_blockers_are_named_in_at_most_200_letters() -> None:
@@ -276,30 +271,17 @@ def test_anonymous_prompts_name_no_peer_and_pseudonyms_stay() -> None:
 def test_pseudonyms_of_one_author_are_translated_for_each_reader() -> None:
     people = "anna,berta,chloe,a"
     play = Play("deliberation", people, order="parallel", anonymous=True, max_rounds=2)
-    mine = prompts.pseudonyms(play.state, "anna")
-    text = f"- @{mine['chloe']}: agree; {mine['berta']} and @{mine['a']} not."
-    heard = hearing.heard(play.state, "anna", text).text
+    line = "- @{chloe}: agree; @{berta} and @{a} not."
+    typed = line.replace("@{b", "{b").format_map(prompts.pseudonyms(play.state, "anna"))
+    heard = hearing.heard(play.state, "anna", typed).text
+    assert heard == "- @chloe: agree; @berta and @a not."
     for who in people.split(","):
         play.says(who, heard if who == "anna" else "Yes.")
-    assert heard == "- @chloe: agree; @berta and @a not."
     for reader in people.split(","):
         known = prompts.pseudonyms(play.state, reader)
-        line = f"- @{known['chloe']}: agree; @{known['berta']} and @{known['a']} not."
-        assert line in prompts.prompt(play.state, reader, "turn"), reader
+        assert line.format_map(known) in prompts.prompt(play.state, reader, "turn"), reader
     play.state.config = play.state.config.copy(anonymous=False)
-    assert prompts.unmasked(play.state, "anna", text) == text
-
-
-def test_the_way_to_artifacts_is_told() -> None:
-    state, ident = answered(rounds=0).state, "art_" + "0123456789abcdef" * 4
-    state.brief = f"Review #REF:{ident} please, and art_no."
-    assert f"council artifact fetch {ident} --out" in prompts.prompt(state, "a", "contribution")
-
-
-def test_nothing_is_asked_of_who_only_looks() -> None:
-    told = prompts.prompt(debated().state, "visitor")
-    assert "Nothing is asked of you now." in told and "How to answer" not in told
-    assert said("a", 1) in told
+    assert prompts.unmasked(play.state, "anna", typed) == typed
 
 
 @pytest.mark.parametrize("lang", ["en", "fr"])
