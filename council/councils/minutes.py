@@ -16,10 +16,10 @@ from council.kernel.record import Any
 _CUT = 600  # characters of the decision in the front matter
 
 
-def minutes(state: State, at: str) -> tuple[dict[str, Any], str]:
-    """Return the front matter and the text below it; `at` is the end where the state has none."""
-    made, ended = _Minutes(state), state.ended_at or at
-    took = times.spoken(times.instant(ended) - times.instant(state.created_at or ended))
+def minutes(state: State) -> tuple[dict[str, Any], str]:
+    """Return the front matter of a conversation that is over, and the text below it."""
+    made, ended = _Minutes(state), state.ended_at or ""
+    took = times.spoken(times.instant(ended) - times.instant(state.created_at))
     decision, outcome = made.came["decision"], made.came["outcome"]
     front = {
         "title": made.title(), "topic": " ".join(state.topic.split()), "date": ended[:10],

@@ -131,7 +131,7 @@ def write_minutes(app: App, state: State, replace: bool = False) -> str:
     from council.archive import minutes as archived  # late: only at the end
     from council.councils import minutes  # late: as above
 
-    front, body = minutes.minutes(state, times.text(app.now))
+    front, body = minutes.minutes(state)
     return archived.write(app.root, front, body, front["date"], replace)
 
 

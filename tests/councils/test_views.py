@@ -49,17 +49,6 @@ def test_the_shape_of_document_003() -> None:
     assert made["humanInjections"][0]["acknowledgements"] == ["gpt"]
 
 
-def test_the_decision_of_a_deliberation_is_the_option_that_won() -> None:
-    play = debate()
-    play.says("glm", "We chose.", heard=Heard(recommendation="Tin!"))
-    made = views.decision(play.state)
-    assert (made["outcome"], made["decision"], made["recommendation"]) == (
-        "consensus", "Tiles.", "Tin!",
-    )  # fmt: skip
-    row = {"agent": "gpt", "stance": "disagree", "position": "Tin.", "comment": ""}
-    assert made["dissent"] == [row]
-
-
 def test_the_decision_of_a_council_is_its_recommendation() -> None:
     play = Play(agents="a,b,c")
     play.all_say()
@@ -71,14 +60,3 @@ def test_the_decision_of_a_council_is_its_recommendation() -> None:
     made = views.decision(play.state)
     assert (made["outcome"], made["decision"]) == ("no-consensus", "All in all: tiles.")
     assert made["blockers"] == [{"agent": "c", "text": "the beams"}]
-
-
-def test_without_the_last_word_nothing_counts() -> None:
-    for approve, outcome in ((True, "consensus"), (None, "timeout")):
-        play = Play(phases=["RESOLVE"], sign_off="chief")
-        play.all_say(status="agreed")
-        play.says("a", "Tiles.")
-        if approve:
-            play.do(decisions.sign, "chief", approve=True)
-        play.later(61)
-        assert views.decision(play.state)["outcome"] == outcome
