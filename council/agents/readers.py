@@ -56,7 +56,8 @@ class Listener:
     """
 
     def __init__(self, reader: str | Callable[[str], Said]) -> None:
-        self.said, self._rest, self._whole = Said(), b"", _plain
+        self.said, self._rest = Said(), b""
+        self._whole: Callable[[str], Said] = _plain
         self._rules: list[dict[str, Any]] = []
         if not isinstance(reader, str):
             self._whole = reader

@@ -19,7 +19,6 @@ from council.runs.work import Run, Work
 if TYPE_CHECKING:
     from council.app import App
     from council.runs.drivers import Output
-    from council.runs.starting import Started
 
 
 class _Conversations(KindRow):
@@ -50,11 +49,8 @@ class _Conversations(KindRow):
 
         return prompts.schema(state, one.agent, one.task)
 
-    def variables(self, state: State, one: Work) -> dict[str, str]:
-        return super().variables(state, one) | {"COUNCIL_PHASE": state.phase}
-
-    def carrier(self, state: State, one: Work) -> dict[str, str]:
-        return state.carrier
+    def variables(self, state: State, run: Run) -> dict[str, str]:
+        return super().variables(state, run) | {"COUNCIL_PHASE": state.phase}
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
@@ -119,11 +115,8 @@ class _Conversations(KindRow):
             pass  # another process was quicker
         return path
 
-    def report(
-        self, state: State, events: list[Event], started: Started, filed: str
-    ) -> dict[str, Any]:
-        made = {**super().report(state, events, started, filed), **place(state)}
-        return {**made, "transition": transition(state, events)}
+    def report(self, state: State, events: list[Event]) -> dict[str, Any]:
+        return {**place(state), "transition": transition(state, events)}
 
 
 def write_minutes(app: App, state: State, replace: bool = False) -> str:

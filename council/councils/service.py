@@ -275,7 +275,7 @@ def _change(
     if run := app.own_run(state):
         from council.runs import places  # late: only inside a run
 
-        if (pid := places.held(f"{app.state_folder}/places").get(run.id, 0)) > 1:
+        if (pid := places.held(app.state_folder).get(run.id, 0)) > 1:
             from signal import SIGUSR1  # late: as above
 
             os.kill(pid, SIGUSR1)

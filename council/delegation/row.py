@@ -49,11 +49,9 @@ class _Calls(KindRow):
         values = {"call": call, "most": model.SUMMARY, "texts": texts, "schema": schema}
         return app.told("prompts/{lang}/call.md", one.agent, state, values)
 
-    def variables(self, state: State, one: Work) -> dict[str, str]:
-        return {**super().variables(state, one), "COUNCIL_TRACE": state.call(one.tour).trace_id}
-
-    def carrier(self, state: State, one: Work) -> dict[str, str]:
-        return state.call(one.tour).carrier
+    def trace(self, state: State, run: Run) -> tuple[str, dict[str, str]]:
+        call = state.call(run.tour)
+        return call.trace_id, call.carrier
 
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime

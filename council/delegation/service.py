@@ -107,7 +107,7 @@ def _check_agent(app: App, to: str) -> None:
 def _ended(app: App, number: int) -> Call:
     """Return a call when it has ended; start its run when a place is free."""
     ledger, ends = CALLS.document(app, model.IDENT), time.monotonic() + SLACK
-    heartbeat.serve(app, CALLS, model.IDENT, begin=supervisor.apart(app))  # a run may have died
+    heartbeat.serve(app, CALLS, model.IDENT, begin=supervisor.apart())  # a run may have died
     while True:
         state: State = ledger.peek()
         one = state.call(number)
@@ -115,7 +115,7 @@ def _ended(app: App, number: int) -> Call:
         if one.status or late:
             return one.copy(status=one.status or model.TIMEOUT)
         if not any(run.tour == number for run in state.runs.by_id.values()):
-            starting.start(app, CALLS, model.IDENT, state, supervisor.apart(app))
+            starting.start(app, CALLS, model.IDENT, state, supervisor.apart())
         time.sleep(POLL)
 
 

@@ -116,7 +116,7 @@ def _probed(app: App, agent: AgentSettings) -> tuple[str, str]:
     ident = f"probe-{agent.id}"
     folder = f"{app.state_folder}/runs/{ident}"
     place = RunPlace(root=app.root, id=ident, agent=agent.id, folder=folder, environ=app.world)
-    place.now, place.seconds = app.now, PROBE_SECONDS
+    place.seconds = PROBE_SECONDS
     done = run_agent(agent, PROBE, place)
     failure = f"failed ({done.code}): {cut(done.words, 200)}"
     return done.code, failure if done.code else f"replied: {cut(done.text, 50)}"

@@ -32,7 +32,7 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     made: dict[str, Any] = {"conversationId": "", "name": which, "entry": entry, "redact": ""}
     if bool(which) == bool(older_than):
         raise Usage("usage", "name a conversation or an age", "council forget --older-than 30d")
-    root, under_way = app.root, places.held(f"{app.state_folder}/places")
+    root, under_way = app.root, places.held(app.state_folder)
     logs = [f"{RUNS}/{name}" for name in files.names(f"{root}/{RUNS}") if name not in under_way]
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()

@@ -153,8 +153,8 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
     yield from failures(app, name, _failed(state))
     for run in runs.by_id.values():
         if run.is_open() and run.place >= 0:
-            folder = f"{app.state_folder}/places"
-            if run.id not in places.held(folder) and places.is_here(folder, run.place):
+            held = places.held(app.state_folder)
+            if run.id not in held and places.is_here(app.state_folder, run.place):
                 yield problem(name, "lost", agent=run.agent)
             elif run.lease < now:
                 yield problem(name, "stuck", agent=run.agent, until=run.lease)
@@ -201,7 +201,7 @@ def hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
     if found := starting.hindrance(app, registry, agent):
         key = found.code if found.code in ("halted", "resting") else "day"
         return problem(name, key, agent=ident, fix=_rest_cure(app, registry, ident), **vars(found))
-    is_full = len(places.held(f"{app.state_folder}/places")) >= most
+    is_full = len(places.held(app.state_folder)) >= most
     return problem(name, "no-place", agent=ident, most=most) if is_full else {}
 
 

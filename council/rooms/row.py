@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
     from council.app import App
     from council.runs.drivers import Output
-    from council.runs.starting import Started
 
 SUMMARIES = "memory/shared/discussion-summary"
 _FRAME, _HEAD = 4000, 120  # characters of a prompt around the messages, and around each of them
@@ -173,10 +172,8 @@ class _Rooms(KindRow):
         room.change(lambda now: [filed] * self.is_over(now), **how)
         return path
 
-    def report(
-        self, state: Room, events: list[Event], started: Started, filed: str
-    ) -> dict[str, Any]:
-        return {**super().report(state, events, started, filed), **view(state)}
+    def report(self, state: Room, events: list[Event]) -> dict[str, Any]:
+        return view(state)
 
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         made = {"type": "missed", "agent": one.agent, "code": code, "words": words}

@@ -101,11 +101,14 @@ def serve(
             filed = row.finish(app, name)
         else:
             started = starting.start(app, row, name, state, begin)
-    served, moment = row.report(state, events, started, filed), row.wake(app, state)
-    moments = ["" if filed or moment is None else times.text(moment), started.until]
-    served["wake"] = min(filter(None, moments), default=None)
-    served["changed"] = bool(events or started.woken or filed)
-    return served
+    moment = None if filed else row.wake(app, state)
+    moments = [times.text(moment) if moment else "", started.until]
+    return {
+        **{"name": row.ident(state), "woken": started.woken, "waiting": started.waiting},
+        **{"archived": filed, "running": len(row.running(state)), **row.report(state, events)},
+        "wake": min(filter(None, moments), default=None),
+        "changed": bool(events or started.woken or filed),
+    }
 
 
 def _dead(app: App, state: Any) -> dict[str, str]:
@@ -114,11 +117,10 @@ def _dead(app: App, state: Any) -> dict[str, str]:
     The place of a run says who holds it. A supervisor that lets its lease run out (it was stopped)
     is killed with its agent; what it would have said does not count.
     """
-    runs = [run for run in _open(state) if run.place >= 0]
-    folder, found = f"{app.state_folder}/places", dict[str, str]()
-    held = places.held(folder) if runs else {}
+    runs, found = [run for run in _open(state) if run.place >= 0], dict[str, str]()
+    held = places.held(app.state_folder) if runs else {}
     for run in runs:
-        if run.id not in held and places.is_here(folder, run.place):
+        if run.id not in held and places.is_here(app.state_folder, run.place):
             found[run.id] = "the run ended unexpectedly"
         elif run.lease < times.text(app.now):
             found[run.id] = "the run did not end when its time was up"
@@ -164,7 +166,7 @@ def note_ends(app: App, runs: Any) -> None:
 
 def end_runs(app: App, runs: Any) -> None:
     """Ask the supervisors of open runs to end them, as the document is over."""
-    held = places.held(f"{app.state_folder}/places")
+    held = places.held(app.state_folder)
     for pid in [held.get(run.id, 0) for run in runs if run.is_open()]:
         if pid != os.getpid():
             processes.kill(pid, processes.TERM)

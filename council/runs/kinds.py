@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
     from council.app import App
     from council.runs.drivers import Output
-    from council.runs.starting import Started
 
 RETRIES = timedelta(days=366)  # within it everything is tried again that will be
 
@@ -60,15 +59,18 @@ class KindRow:
         """Return the JSON schema of the answer for servers that take one, None for free text."""
         return None
 
-    def variables(self, state: Any, work: Work) -> dict[str, str]:
-        """Return the COUNCIL_* variables of the run, without token, report and task id."""
-        made = {"NAME": state.name, "PHASE": work.task.upper(), "TOUR": str(work.tour)}
-        made["TRACE"] = self.ident(state)
-        return {f"COUNCIL_{key}": value for key, value in made.items()}
+    def trace(self, state: Any, run: Run) -> tuple[str, dict[str, str]]:
+        """Return the id of the trace that a run belongs to, and what carried it (`tracing.py`)."""
+        return self.ident(state), getattr(state, "carrier", {})
 
-    def carrier(self, state: Any, work: Work) -> dict[str, str]:
-        """Return the trace that the run belongs to (`tracing.py`); {} is one of the document's."""
-        return {}
+    def variables(self, state: Any, run: Run) -> dict[str, str]:
+        """Return the variables of the run, without token, report and task id."""
+        from council.runs import tracing  # late: only a run is told
+
+        trace, carrier = self.trace(state, run)
+        made = {"NAME": state.name, "PHASE": run.task.upper(), "TOUR": str(run.tour)}
+        own = {f"COUNCIL_{key}": value for key, value in {**made, "TRACE": trace}.items()}
+        return own | tracing.variables(trace, run.id, carrier)
 
     def handed_in(
         self, app: App, state: Any, run: Run, output: Output, at: datetime
@@ -87,12 +89,9 @@ class KindRow:
         """End the runs of a document that is over, file it away and return where; repeatable."""
         return ""
 
-    def report(
-        self, state: Any, events: list[Event], started: Started, filed: str
-    ) -> dict[str, Any]:
-        """Return a row of the heartbeat's report (`json.md`): what changed and who was woken."""
-        told = {"woken": started.woken, "waiting": started.waiting, "archived": filed}
-        return {"name": self.ident(state), **told, "running": len(self.running(state))}
+    def report(self, state: Any, events: list[Event]) -> dict[str, Any]:
+        """Return what its row of the heartbeat's report has besides (`json.md`)."""
+        return {}
 
     def running(self, state: Any) -> list[str]:
         """Return the agents whose runs are under way."""

@@ -36,35 +36,37 @@ class Place(Record):
         os.pwrite(self.descriptor, note.ljust(_LENGTH), 0)
 
     def leave(self) -> None:
-        """Give the place back."""
-        os.close(self.descriptor)
+        """Give the place back; again does nothing."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = -1
 
 
-def take(folder: str, most: int, run: str) -> Place | None:
-    """Return a free place for a run, None where all `most` places are held.
+def take(state: str, most: int, run: str) -> Place | None:
+    """Return a free place of a `.council` folder for a run, None where all `most` are held.
 
     Asking who holds a place locks it for an instant (`held`), hence the second look.
     """
-    os.makedirs(folder, exist_ok=True)
-    first = shared.machine(os.path.dirname(folder)) * _EACH
+    os.makedirs(f"{state}/places", exist_ok=True)
+    first = shared.machine(state) * _EACH
     for pause in (0.0, 0.01):
         time.sleep(pause)
         for number in range(first, first + most):
-            descriptor = os.open(f"{folder}/{number}", _MAKE, 0o600)
+            descriptor = os.open(f"{state}/places/{number}", _MAKE, 0o600)
             if files.locks(descriptor):
                 return Place(number=number, descriptor=descriptor, run=run)
             os.close(descriptor)
     return None
 
 
-def is_here(folder: str, number: int) -> bool:
+def is_here(state: str, number: int) -> bool:
     """Return whether a place is of this machine; of another one only the run's lease is known."""
-    return number // _EACH == shared.machine(os.path.dirname(folder))
+    return number // _EACH == shared.machine(state)
 
 
-def held(folder: str) -> dict[str, int]:
+def held(state: str) -> dict[str, int]:
     """Return the supervisors that hold a place now: run id to process id."""
-    found = {}
+    found, folder = {}, f"{state}/places"
     for name in filter(str.isdigit, files.names(folder)):
         try:
             descriptor = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from council.kernel import files, times
+from council.kernel import codec, files, times
 from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any, Record
 from council.kernel.times import timedelta
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from council.kernel.document import Document
     from council.runs.kinds import KindRow
 
-    Begin = Callable[[KindRow, str, list[Place]], None]
+    Begin = Callable[[App, KindRow, str, list[Place]], None]
 
 _SUPERVISE = """import sys
 from council import app
 from council.runs import supervisor
-supervisor.main(app.App(sys.argv[1]), sys.argv[2:])"""
-ELSEWHERE = "openclaw-shell"  # of an agent that OpenClaw lets no agent's shell start
+supervisor.main(app.App(sys.argv[1]), *sys.argv[2:])"""
+CLAIMED = "COUNCIL_SUPERVISED"  # the variable with the places that a supervisor is given
 CLOCK = "memory/shared/.council/openclaw/clock"  # the job of OpenClaw's clock, if it runs us
 GRACE = timedelta(seconds=15)  # between the end of a run's time and the end of its lease
 
@@ -63,7 +63,7 @@ def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
     if rest := registry.rest_of(state, agent, now):
         words = f"{agent.id} rests until {rest.until} after failures: {rest.words}"
         return Hindrance(code="resting", words=words, until=rest.until)
-    used, open_runs = registry.today(state, now), len(places.held(f"{app.state_folder}/places"))
+    used, open_runs = registry.today(state, now), len(places.held(app.state_folder))
     for code, many in (("max_runs_per_day", used.runs + open_runs), ("max_usd_per_day", used.usd)):
         if 0 < (most := getattr(limits, code)) <= many:
             words = f"{code} = {most} of council.toml is reached for today"
@@ -87,6 +87,7 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
     claimed runs through and leaves their places to them; without one a new process does.
     """
     document, started, claimed = row.document(app, name), Started(), list[Place]()
+    elsewhere = ""  # what stands for an agent that OpenClaw lets no shell of an agent start
     wanted = row.module.work(state, app.now)
     registry = registry_of(app) if wanted else None
     for one in wanted:
@@ -97,12 +98,13 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
         if not row.starts(state, agent):
             continue
         if agent.driver == "openclaw" and app.env.get("OPENCLAW_SHELL") == "exec":
-            started.waiting[one.agent] = ELSEWHERE
+            elsewhere = elsewhere or _elsewhere(app)
+            started.waiting[one.agent] = elsewhere
             continue
         way = hindrance(app, registry, agent)
-        folder = f"{app.state_folder}/places"
         most = app.settings.max_runs + row.places_lent(state, one)
-        place = None if way else places.take(folder, most, one.ident(row.ident(state)))
+        ident = one.ident(row.ident(state))
+        place = None if way else places.take(app.state_folder, most, ident)
         if place is None:
             started.waiting[one.agent] = way.code if way else "no-place"
             if way and way.until:
@@ -112,27 +114,22 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
             started.woken.append(one.agent)
         else:
             place.leave()
-    if ELSEWHERE in started.waiting.values() and _clock_is_asked(app):
-        asked = [agent for agent, code in started.waiting.items() if code == ELSEWHERE]
-        started.waiting.update(dict.fromkeys(asked, "openclaw-clock"))
-    if claimed and begin:
-        begin(row, name, claimed)
-    elif claimed:
-        _begin(app, row, name, claimed)
+    if claimed:
+        (begin or spawn)(app, row, name, claimed)
     return started
 
 
-def _clock_is_asked(app: App) -> bool:
-    """Have OpenClaw's clock run the heartbeat now; False where it has no job for this workspace."""
+def _elsewhere(app: App) -> str:
+    """Have OpenClaw's clock run the heartbeat now; return a code: whether it has a job for us."""
     from council.agents import programs  # late: only inside of OpenClaw
 
     job, path = files.read(f"{app.root}/{CLOCK}", 1000), app.env.get("PATH", "")
-    program = programs.which("openclaw", path) if job else ""
+    program = programs.which("openclaw", path)
     if not (job and program):
-        return False
+        return "openclaw-shell"
     argv = ["openclaw", "cron", "run", job[0].decode("ascii", "replace").strip()]
     processes.spawn(program, argv, app.env, [], [])
-    return True
+    return "openclaw-clock"
 
 
 def _claim(
@@ -174,18 +171,11 @@ def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
 def order(app: App, row: KindRow, name: str, claimed: list[Place]) -> tuple[list[str], Any]:
     """Return command and environment of the supervisor that sees claimed runs through."""
     argv = [sys.executable, "-P", "-c", _SUPERVISE, app.root, row.name, name]
-    for place in claimed:
-        argv += [place.run, str(place.number), str(place.descriptor)]
-    tokens = {"COUNCIL_SUPERVISED": " ".join(place.token for place in claimed)}
-    return argv, {**cleared(app.env), **tokens}
+    return argv, {**app.env, CLAIMED: codec.dumps([place.to_json() for place in claimed])}
 
 
-def cleared(env: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a supervisor: without the clock and the secret of a command."""
-    return {k: v for k, v in env.items() if k not in ("COUNCIL_NOW", "COUNCIL_TOKEN")}
-
-
-def _begin(app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
+def spawn(app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
+    """See claimed runs through in a new process."""
     argv, env = order(app, row, name, claimed)
     try:
         processes.spawn(argv[0], argv, env, [], [place.descriptor for place in claimed])

@@ -11,11 +11,11 @@ import _thread
 import os
 import time
 
-from council.kernel import times
+from council.kernel import codec, times
 from council.kernel.errors import Away, NotFound, Refusal
 from council.kernel.files import locks
 from council.kernel.record import TYPE_CHECKING, Any
-from council.runs import heartbeat, starting, tracing, work
+from council.runs import heartbeat, starting, work
 from council.runs.drivers import Output, RunPlace, scripted
 from council.runs.places import Place
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from council.app import App
     from council.runs.kinds import KindRow
 
-HANDOVER = 1.0  # seconds
 LONGEST_WAIT = 180.0  # seconds that a supervisor waits for a further attempt; then cron has to
 
 
@@ -57,9 +56,10 @@ class Supervisor:
     def __init__(self, app: App, row: KindRow, name: str, place: Place) -> None:
         import _signal  # type: ignore[import-not-found]  # `signal` is slow to import
 
+        command = ("COUNCIL_NOW", "COUNCIL_TOKEN", starting.CLAIMED)  # of that which claimed it
+        app.fixed, app.env = None, {k: v for k, v in app.world.items() if k not in command}
         self.app, self.row, self.name, self.place = app, row, name, place
         self.folder = row.document(app, name).folder  # it is moved away when the document is over
-        self.held = [place.descriptor]  # what a copy of this process has to close
         self.ended = self.nudged = False
         _signal.signal(_signal.SIGTERM, lambda *_: setattr(self, "ended", True))
         _signal.signal(_signal.SIGUSR1, lambda *_: setattr(self, "nudged", True))
@@ -72,7 +72,7 @@ class Supervisor:
         except (NotFound, KeyError, Away):
             pass  # the document is over, or cannot be reached: nobody waits for this answer
         finally:
-            os.close(self.held.pop())
+            self.place.leave()
         try:
             self._go_on()
         except (Refusal, OSError):
@@ -80,22 +80,20 @@ class Supervisor:
 
     def _supervise(self) -> None:
         """Run the agent and record how the run ended."""
-        app, row = self.app, self.row
-        document = row.document(app, self.name)
+        app, row, document = self.app, self.row, self.row.document(self.app, self.name)
         state = document.peek()
         run = state.runs.by_id[self.place.run]
         agent = app.settings.agent(run.agent, app.soul(run.agent))
         agent.answer = agent.answer if row.by_command else "stdout"  # as the prompt asks for it
-        folder = f"{app.state_folder}/runs/{run.id}"
-        place = RunPlace(root=app.root, id=run.id, agent=run.agent, folder=folder, environ=app.env)
-        place.variables, place.max_bytes = row.variables(state, run), app.settings.max_text_bytes
-        trace = place.variables.get("COUNCIL_TRACE") or row.ident(state)
-        place.variables |= tracing.variables(trace, run.id, row.carrier(state, run))
-        place.schema = row.schema(state, run) if agent.answer != "tool" else None
-        place.token, place.now, place.stop = self.place.token, app.now, self._must_stop
-        left = (times.instant(run.lease) - starting.GRACE - app.now).total_seconds()
-        place.seconds = max(0.0, min(left, row.time_limit(app, state, run, agent.timeout)))
-        told_at = times.text(app.now)
+        began = app.now
+        left = (times.instant(run.lease) - starting.GRACE - began).total_seconds()
+        place = RunPlace(
+            root=app.root, id=run.id, agent=run.agent, folder=f"{app.state_folder}/runs/{run.id}",
+            token=self.place.token, variables=row.variables(state, run), environ=app.env,
+            schema=row.schema(state, run) if agent.answer != "tool" else None,
+            max_bytes=app.settings.max_text_bytes, stop=self._must_stop,
+            seconds=max(0.0, min(left, row.time_limit(app, state, run, agent.timeout))),
+        )  # fmt: skip
         output = run_agent(agent, starting.prompt(app, row, state, run), place)
 
         def end(state: Any) -> list[work.Event]:
@@ -113,7 +111,7 @@ class Supervisor:
         app.changed(change, row)
         done = change.state.runs.by_id[run.id]
         if done.outcome == "answered":
-            app.news(run.agent, told_at)
+            app.news(run.agent, times.text(began))
         heartbeat.note_ends(app, [done])
 
     def _must_stop(self) -> bool:
@@ -138,62 +136,44 @@ class Supervisor:
                 break
             pause = (wake - self.app.now).total_seconds()
             late = late + 1 if pause <= 0 else 0  # it may have come since the beat
-            if late > 5 or time.monotonic() + pause > most or not self._is_alone():
-                break
             until = time.monotonic() + max(pause, 0.2) + 0.02
-            while not (self.ended or self.nudged) and (left := until - time.monotonic()) > 0:
+            if late > 5 or until > most or not self._waits(until):
+                break
+
+    def _waits(self, until: float) -> bool:
+        """Wait, unless another process does so for the document: who waits locks its folder."""
+        alone = os.open(self.folder, os.O_RDONLY)
+        try:
+            while is_alone := locks(alone) and os.path.isdir(self.folder):
+                left = until - time.monotonic()
+                if left <= 0 or self.ended or self.nudged:
+                    break
                 time.sleep(min(left, 0.5))
-                if not os.path.isdir(self.folder):
-                    return
+            return is_alone
+        finally:
+            os.close(alone)
 
-    def _is_alone(self) -> bool:
-        """Return whether no other process waits for the document: who does locks its folder.
-
-        A process that has started a run, and ends, may hold the lock a moment longer than the run.
-        """
-        if not self.held:
-            self.held = [os.open(self.folder, os.O_RDONLY)]
-        ends = time.monotonic() + HANDOVER
-        while not (alone := locks(self.held[0])) and time.monotonic() < ends:
-            time.sleep(0.05)
-        return alone
-
-    def fork(self, row: KindRow, name: str, claimed: list[Place]) -> None:
+    def fork(self, app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
         """See further runs through in copies of this process, which has all its modules already."""
-        copies(self.app, row, name, claimed, self.held)
+        copies(app, row, name, claimed, self.place)
 
 
-def main(app: App, argv: list[str]) -> None:
-    """Supervise the runs that the arguments name: kind, name; then run, place, descriptor each."""
-    app.env = app.world
-    kind, name, *rest = argv
+def main(app: App, kind: str, name: str) -> None:
+    """Supervise claimed runs of the document of that kind and name."""
     row = next(one for one in app.kinds if one.name == kind)
-    tokens = app.env.pop("COUNCIL_SUPERVISED", "").split()
-    rows = zip(rest[::3], rest[1::3], rest[2::3], tokens, strict=True)
-    claimed = [
-        Place(run=run, number=int(number), descriptor=int(descriptor), token=token)
-        for run, number, descriptor, token in rows
-    ]
+    claimed = [Place.from_json(one) for one in codec.loads(app.env[starting.CLAIMED])]
     first = Supervisor(app, row, name, claimed[0])  # it hears signals before its place names it
-    first.fork(row, name, claimed[1:])
+    first.fork(app, row, name, claimed[1:])
     first.see_through()
 
 
-def apart(app: App) -> starting.Begin | None:
-    """Return what sees claimed runs through in copies of this process.
-
-    A process with threads (a server) cannot be copied: None, and new processes are started.
-    """
-    return None if _thread._count() else lambda *claimed: copies(app, *claimed)
-
-
 def copies(
-    app: App, row: KindRow, name: str, claimed: list[Place], held: list[int] | None = None
+    app: App, row: KindRow, name: str, claimed: list[Place], own: Place | None = None
 ) -> None:
     """See claimed runs through in copies of this process, each in a session of its own.
 
-    They close what it `held`. A supervisor, and a command that waits for a run anyway, have no need
-    of new processes.
+    They leave its `own` place. A supervisor, and a command that waits for a run anyway, have no
+    need of new processes.
     """
     for at, place in enumerate(claimed):
         if os.fork():
@@ -201,12 +181,19 @@ def copies(
             continue
         try:
             os.setsid()
-            for descriptor in [*(held or ()), *(one.descriptor for one in claimed[at + 1 :])]:
-                os.close(descriptor)
+            for other in (*claimed[at + 1 :], *((own,) if own else ())):
+                other.leave()
             null = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
                 os.dup2(null, stream)
-            app.fixed, app.env = None, starting.cleared(app.world)
             Supervisor(app, row, name, place).see_through()
         finally:
             os._exit(0)
+
+
+def apart() -> starting.Begin | None:
+    """Return what sees claimed runs through in copies of this process.
+
+    A process with threads (a server) cannot be copied: None, and new processes are started.
+    """
+    return None if _thread._count() else copies

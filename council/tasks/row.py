@@ -68,9 +68,6 @@ class _Contexts(KindRow):
             return Document(closed, None, self.module, now=app.fixed)
         return super().document(app, name)
 
-    def carrier(self, state: Context, one: Work) -> dict[str, str]:
-        return state.carrier
-
     def time_limit(self, app: App, state: Context, one: Work, usual: float) -> float:
         return min(usual, state.rules.reply_timeout)
 

@@ -83,7 +83,7 @@ class Workspace(App):
 def forked(app: App) -> Any:
     """Return what sees a run through in a copy of this process, which knows the kind."""
 
-    def begin(row: Errands, name: str, claimed: list[Any]) -> None:
+    def begin(app: App, row: Errands, name: str, claimed: list[Any]) -> None:
         if os.fork():
             claimed[0].leave()
             return

@@ -56,7 +56,7 @@ class Machine:
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def supervisors(self) -> list[int]:
-        return [pid for pid in places.held(f"{self.state}/places").values() if pid > 1]
+        return [pid for pid in places.held(self.state).values() if pid > 1]
 
     def closed(self) -> list[str]:
         with suppress(FileNotFoundError):

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from council.councils.model import State
 from council.runs import places
 from council.runs.drivers import RunPlace
 
-NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 PROGRAM = """#!/bin/sh
 cat >/dev/null
 echo $$ $COUNCIL_TOUR >> {root}/starts.{agent}
@@ -86,7 +84,7 @@ class Council:
         return json.loads(self.run("heartbeat", "--json"))["conversations"][0]["waiting"]
 
     def held(self) -> dict[str, int]:
-        return places.held(f"{self.app().state_folder}/places")
+        return places.held(self.app().state_folder)
 
 
 def fake(root: str | Path, name: str, does: str, shell: str = "/bin/sh") -> None:
@@ -101,7 +99,7 @@ def place_in(root: str | Path, agent: str = "ada", **fields: Any) -> RunPlace:
     """Return the place of a run, whose programs are in the folder `bin`."""
     ident, path = f"c.1.{agent}.1", f"{root}/bin:{os.environ['PATH']}"
     made = RunPlace(root=str(root), id=ident, agent=agent, folder=f"{root}/runs/{ident}")
-    return made.copy(**{"environ": {"PATH": path, "HOME": str(root)}, "now": NOW, **fields})
+    return made.copy(**{"environ": {"PATH": path, "HOME": str(root)}, **fields})
 
 
 def until(test, most: float = 60.0):

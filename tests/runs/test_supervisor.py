@@ -187,7 +187,7 @@ def supervised(council, *options: str) -> None:
     """Run the supervisor of ada's run under strace."""
     app, claimed = council.app(), list[Place]()
     row = app.kinds[0]
-    starting.start(app, row, "k", council.state(), lambda _row, _name, made: claimed.extend(made))
+    starting.start(app, row, "k", council.state(), lambda *given: claimed.extend(given[-1]))
     argv, env = starting.order(app, row, "k", claimed)
     os.set_inheritable(claimed[0].descriptor, True)
     subprocess.run(

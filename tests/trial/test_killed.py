@@ -103,7 +103,7 @@ def kill_at(sums: Workspace, count: int) -> None:
     ends = time.monotonic() + 300
     while child.poll() is None and revisions(sums.root) < count and time.monotonic() < ends:
         time.sleep(0.005)
-    folder = str(sums.root / "memory/shared/.council/places")
+    folder = str(sums.root / "memory/shared/.council")
     for pid in [child.pid, *places.held(folder).values()] * 2:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -32,7 +32,6 @@ class RunPlace(Record):
     variables: dict[str, str] = {}  # further ones of the run (`COUNCIL_NAME`, `COUNCIL_PHASE`, …)
     environ: dict[str, str] = {}  # the environment of the caller, of which the run sees a part
     max_bytes: int = 1024 * 1024  # the longest answer that is taken
-    now: Any = None  # when it begins
     seconds: float = 0.0  # how long it may take
     stop: Any = None  # asked several times a second whether the run has to end
 
