@@ -138,14 +138,10 @@ def due(_state: Registry, _now: datetime) -> list[Event]:
 # --- Decisions and questions
 
 
-def halt(state: Registry, now: datetime) -> list[Event]:
-    """Stop all starting of runs."""
-    return [] if state.halted else [{"type": "halted", "at": times.text(now)}]
-
-
-def resume(state: Registry, now: datetime) -> list[Event]:
-    """Let runs start again."""
-    return [{"type": "released", "at": times.text(now)}] if state.halted else []
+def halt(state: Registry, halted: bool, now: datetime) -> list[Event]:
+    """Stop all starting of runs, or let runs start again."""
+    event = {"type": "halted" if halted else "released", "at": times.text(now)}
+    return [event] if halted != bool(state.halted) else []
 
 
 def run_ended(

@@ -139,14 +139,23 @@ def load(root: str) -> Settings:
     The last readable file is kept with what it says, as JSON: the parser of TOML is slow to import,
     so it is asked only about a file that has changed. Faults without an earlier file are Invalid.
     """
-    text, last = _kept(root)
+    text, last = "", None
+    try:
+        row = codec.loads(content(f"{root}/{LAST}", 8 * MOST_BYTES) or b"{}")
+        text, is_ours = row["text"], row["version"] == __version__
+        last = Settings.from_json(row["settings"]) if is_ours else parsed(text.encode())
+    except (Refusal, LookupError, TypeError):
+        pass  # nothing was kept
     try:
         data = content(f"{root}/{FILE}")
-        if data is None and last is not None:
+        if last is None:
+            made = parsed(data or b"")
+        elif data is None:
             raise _invalid("is missing")
-        if last is not None and data == text.encode():
+        elif data == text.encode():
             return last
-        made = parsed(data or b"")
+        else:
+            made = parsed(data)
     except Refusal as error:
         if last is None:
             raise
@@ -159,17 +168,6 @@ def load(root: str) -> Settings:
     except OSError:
         return made  # where nothing can be kept it is read in full each time
     return made
-
-
-def _kept(root: str) -> tuple[str, Settings | None]:
-    """Return the text of the last readable file and what it says; None where nothing was kept."""
-    try:
-        row = codec.loads(content(f"{root}/{LAST}", 8 * MOST_BYTES) or b"{}")
-        is_ours = row["version"] == __version__
-        settings = Settings.from_json(row["settings"]) if is_ours else parsed(row["text"].encode())
-    except (Refusal, LookupError, TypeError):
-        return "", None
-    return row["text"], settings
 
 
 def parsed(content: bytes) -> Settings:

@@ -251,9 +251,8 @@ def halt(app: App, halted: bool) -> dict[str, Any]:
     """Start no agent at all in this workspace, or start agents again."""
     from council.agents import registry  # late: only for these two verbs
 
-    decide = registry.halt if halted else registry.resume
     change = app.registry().change(
-        lambda state: decide(state, app.now), by=person(app), at=app.now, create=True
+        lambda state: registry.halt(state, halted, app.now), by=person(app), at=app.now, create=True
     )
     if not halted:
         from council.runs import heartbeat  # late: as above

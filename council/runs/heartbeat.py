@@ -201,8 +201,7 @@ class Hint:
         self._state = state = f"{root}/memory/shared/.council"
         self._path, self._now = f"{state}/due", times.text(now)
         self._rows: dict[str, list[str]] = {}
-        self._new: dict[str, list[str]] = {}
-        self._before: dict[str, list[str]] = {}
+        self._met: dict[str, list[str]] = {}  # without the instant where something may be due now
         self._at = -1
         try:
             self._at = os.open(state, _FOLDER)
@@ -224,11 +223,9 @@ class Hint:
     def skips(self, folder: str, page: str) -> bool:
         """Return whether a document is as it was and nothing in it can be due now."""
         row = self._rows.get(folder, ["", "", "", ""])
-        if self._now < row[3] and row[2] == self._stamps(page, f"{folder}/{row[1]}", folder):
-            self._new[folder] = row
-            return True
-        self._before[folder] = self._row(folder, page)
-        return False
+        fits = self._now < row[3] and row[2] == self._stamps(page, f"{folder}/{row[1]}", folder)
+        self._met[folder] = row if fits else self._row(folder, page)
+        return fits
 
     def note(self, folder: str, page: str, wake: str | None) -> None:
         """Remember that a document, not skipped, was read and has nothing due before `wake`.
@@ -240,22 +237,22 @@ class Hint:
         changed = [int(one.rpartition(":")[2]) for one in row[2].split() if one != "-"]
         is_quiet = max(changed, default=0) < time.time_ns() - self.quiet_ns
         old = any(name.startswith("old-") for name in files.names(f"{self._state}/{folder}"))
-        if changed and is_quiet and not old and self._before.get(folder) == row:
-            self._new[folder] = [*row, wake or _NEVER]
+        if changed and is_quiet and not old and self._met[folder] == row:
+            self._met[folder] = [*row, wake or _NEVER]
 
     def lacks(self) -> bool:
         """Return whether a document of the hint was not met: it is gone."""
-        return not self._rows.keys() <= self._new.keys() | self._before.keys()
+        return not self._rows.keys() <= self._met.keys()
 
     def save(self) -> None:
         """Write the rows that were used or noted; an error of the disk is ignored.
 
         One that was only met gets a row that never fits, by which `lacks` knows when it is gone.
         """
-        self._new = {one: [one, "-", "-", "0"] for one in self._before} | self._new
-        if self._rows and self._new == self._rows:
+        rows = {k: row if len(row) == 4 else [k, "-", "-", "0"] for k, row in self._met.items()}
+        if self._rows and rows == self._rows:
             return
-        body = "\n".join([self._head, *map("\t".join, self._new.values())])
+        body = "\n".join([self._head, *map("\t".join, rows.values())])
         try:
             files.replace(self._path, f"{body}\n{digest(body)}".encode(), 0o600)
         except OSError:

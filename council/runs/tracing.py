@@ -13,30 +13,28 @@ from council.kernel.ids import digest
 Carrier = dict[str, str]
 
 NAMES = ("TRACEPARENT", "TRACESTATE")
-_HEX = frozenset("0123456789abcdef")
 _MOST = 512  # characters of a TRACESTATE that are passed on
+# Version 00 ends with the flags, later ones may go on; no id is all zeros.
+_FORM = r"(?!ff|00-.{53})[\da-f]{2}-((?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2})(-.*)?"
 
 
 def carried(environ: Mapping[str, str]) -> Carrier:
     """Return the carrier of an environment; {} where it names no valid parent."""
     for parent, state in (NAMES, tuple(map(str.lower, NAMES))):
-        version, *ids, extra = [*environ.get(parent, "").split("-", 4), *[""] * 4][:5]
-        parts = zip((version, *ids), (2, 32, 16, 2), strict=True)
-        is_hex = all(len(part) == size and not set(part) - _HEX for part, size in parts)
-        if is_hex and version != "ff" and not (version == "00" and extra) and all(
-            one.strip("0") for one in ids[:2]
-        ):  # fmt: skip
-            text = environ.get(state, "")
-            is_plain = 0 < len(text) <= _MOST and text.isascii() and text.isprintable()
-            more = {NAMES[1]: text} if is_plain else {}
-            return {NAMES[0]: "-".join(("00", *ids)), **more}
+        if parent in environ:
+            import re  # late: few are called within a trace
+
+            if found := re.fullmatch(_FORM, environ[parent], re.A | re.S):
+                text = environ.get(state, "")
+                is_plain = 0 < len(text) <= _MOST and text.isascii() and text.isprintable()
+                return {NAMES[0]: f"00-{found[1]}", **({NAMES[1]: text} if is_plain else {})}
     return {}
 
 
 def trace_id(ident: str, carrier: Carrier) -> str:
     """Return 32 hex digits: the carrier's trace, else that of a document; a UUID is its own."""
     own = ident.replace("-", "").lower()
-    is_uuid = len(own) == 32 and not set(own) - _HEX and bool(own.strip("0"))
+    is_uuid = len(own) == 32 and not own.strip("0123456789abcdef") and own.strip("0")
     return parent(carrier)[0] or (own if is_uuid else digest(ident)[:32])
 
 

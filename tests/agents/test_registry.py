@@ -72,12 +72,10 @@ def test_use_is_counted_once_and_by_day():
 
 
 def test_halting_and_resuming():
-    state = after(*registry.halt(registry.new(), NOW))
-    assert state.halted == "2026-11-28T09:00:00Z"
-    assert registry.halt(state, NOW) == []
-    state = after(*registry.resume(state, NOW), state=state)
-    assert state.halted == ""
-    assert registry.resume(state, NOW) == []
+    state = registry.new()
+    for halted, since in ((True, "2026-11-28T09:00:00Z"), (False, "")):
+        state = after(*registry.halt(state, halted, NOW), state=state)
+        assert state.halted == since and registry.halt(state, halted, NOW) == []
 
 
 def test_old_days_and_runs_are_forgotten():

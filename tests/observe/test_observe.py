@@ -113,7 +113,7 @@ def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, cod
     if "fail" in happened:
         ran.outcome, ran.code, ran.words = "failed", "crashed", "exit 1"
     agent, limits = app.settings.agent("ada", app.soul("ada")), app.settings.limits
-    acts = {"halt": lambda state: registry.halt(state, app.now)}
+    acts = {"halt": lambda state: registry.halt(state, True, app.now)}
     for one in happened:
         act = acts.get(one, lambda state: registry.run_ended(state, ran, agent, limits, app.now))
         app.registry().change(act, by="test", at=app.now, create=True)
