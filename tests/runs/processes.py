@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from council.agents.settings import AgentSettings
 from council.app import App
 from council.councils.model import State
 from council.runs import places
-from council.runs.drivers import RunPlace
+from council.runs.drivers import Output, RunPlace
+from council.runs.supervisor import run_agent
 
 PROGRAM = """#!/bin/sh
 cat >/dev/null
@@ -87,19 +89,28 @@ class Council:
         return places.held(self.app().state_folder)
 
 
-def fake(root: str | Path, name: str, does: str, shell: str = "/bin/sh") -> None:
-    """Make a program of a script, in the folder `bin`."""
-    path = Path(root, "bin", name)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!{shell}\n{does}\n")
-    path.chmod(0o755)
+class Bench:
+    """A run of an agent in a folder, whose programs are in `bin`."""
 
+    def __init__(self, root: str | Path, agent: str = "ada") -> None:
+        self.root, self.agent, run = Path(root), agent, f"c.1.{agent}.1"
+        self.place = RunPlace(root=str(root), id=run, agent=agent, folder=f"{root}/runs/{run}")
+        self.place.environ = {"PATH": f"{root}/bin:{os.environ['PATH']}", "HOME": str(root)}
+        self.place.seconds = 20.0
 
-def place_in(root: str | Path, agent: str = "ada", **fields: Any) -> RunPlace:
-    """Return the place of a run, whose programs are in the folder `bin`."""
-    ident, path = f"c.1.{agent}.1", f"{root}/bin:{os.environ['PATH']}"
-    made = RunPlace(root=str(root), id=ident, agent=agent, folder=f"{root}/runs/{ident}")
-    return made.copy(**{"environ": {"PATH": path, "HOME": str(root)}, **fields})
+    def program(self, does: str, name: str = "prog", shell: str = "/bin/sh") -> None:
+        """Make a program of a script."""
+        path = self.root / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!{shell}\n{does}\n")
+        path.chmod(0o755)
+
+    def run(self, prompt: str = "What now?", **fields: Any) -> Output:
+        agent = AgentSettings(id=self.agent, **{"driver": "command", **fields})
+        return run_agent(agent, prompt, self.place)
+
+    def read(self, name: str) -> str:
+        return (self.root / name).read_text()
 
 
 def until(test, most: float = 60.0):

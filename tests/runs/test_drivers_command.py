@@ -7,32 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from council.agents.settings import AgentSettings
-from council.runs.drivers import Output
-from council.runs.supervisor import run_agent
 from council.setup import keys
-from tests.runs.processes import fake, place_in
 
-
-class Bench:
-    def __init__(self, root) -> None:
-        self.root, self.place = str(root), place_in(root)
-
-    def program(self, text: str, name: str = "prog", shell: str = "/bin/sh") -> None:
-        fake(self.root, name, text, shell)
-
-    def run(self, prompt="What now?", seconds=20.0, stop=None, **fields) -> Output:
-        fields.setdefault("argv", ["prog"])
-        agent = AgentSettings(id="ada", driver="command", **fields)
-        self.place.seconds, self.place.stop = seconds, stop
-        return run_agent(agent, prompt, self.place)
-
-
-@pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
-
-
+PROG = {"argv": ["prog"]}
 ROWS = [
     # what the program does, then text, code, a part of the words
     ("cat", "What now?", "", ""), ("cat >/dev/null; echo Yes.", "Yes.\n", "", ""),
@@ -53,20 +30,20 @@ ROWS = [
 @pytest.mark.parametrize(("does", "text", "code", "words"), ROWS, ids=[r[0][:24] for r in ROWS])
 def test_plain_programs(bench, does, text, code, words):
     bench.program(does)
-    output = bench.run()
+    output = bench.run(**PROG)
     assert (output.text, output.code) == (text, code)
     assert words in output.words
 
 
 def test_a_large_prompt_is_not_read(bench):
     bench.program("echo fine")
-    assert bench.run("x" * 3_000_000).text == "fine\n"
+    assert bench.run("x" * 3_000_000, **PROG).text == "fine\n"
 
 
 def test_a_child_that_keeps_the_output_open_is_ended(bench):
     bench.program("sleep 600 & echo $! > child; echo Yes.")
     began = time.monotonic()
-    output = bench.run()
+    output = bench.run(**PROG)
     assert output.text == "Yes.\n" and not output.code
     assert time.monotonic() - began < 10
     assert not os.path.exists(f"/proc/{Path(f'{bench.root}/child').read_text().strip()}/cwd")
@@ -79,7 +56,8 @@ def test_what_outlives_its_time_is_killed_and_answers_nothing(bench):
     bench.program(
         STUBBORN + "open('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)", shell=sys.executable
     )
-    output = bench.run(seconds=0.7)
+    bench.place.seconds = 0.7
+    output = bench.run(**PROG)
     assert (output.code, output.text) == ("timed-out", "half\n")
     with open(f"{bench.root}/pid") as file, pytest.raises(ProcessLookupError):
         os.kill(int(file.read()), 0)
@@ -87,23 +65,24 @@ def test_what_outlives_its_time_is_killed_and_answers_nothing(bench):
 
 def test_a_run_that_is_stopped_says_why(bench):
     bench.program("sleep 600")
-    assert bench.run(stop=lambda: "ended").code == "ended"
+    bench.place.stop = lambda: True
+    assert bench.run(**PROG).code == "ended"
 
 
 @pytest.mark.slow
 def test_endless_output_is_ended(bench):
     bench.program("yes no")
     bench.place.max_bytes = 100_000
-    output = bench.run()
+    output = bench.run(**PROG)
     assert output.code == "cut-off" and "100000 bytes" in output.words
     bench.program("head -c 100001 /dev/zero")
-    assert bench.run().code == "cut-off"
+    assert bench.run(**PROG).code == "cut-off"
 
 
 def test_programs_that_cannot_be_started(bench):
     assert bench.run(argv=["not-there"]).code == "missing-program"
     bench.program("true", shell="/not/there")
-    assert bench.run().code == "missing-program"
+    assert bench.run(**PROG).code == "missing-program"
     assert bench.run(argv=[], preset="nonesuch").code == "bad-settings"
 
 
@@ -129,7 +108,7 @@ def test_what_a_run_sees(bench):
 
 def test_home_and_path_come_from_elsewhere_under_a_bare_clock(bench):
     bench.program("echo $HOME $PATH", name="own")
-    bench.place.environ = keys.environment(bench.root, {})
+    bench.place.environ = keys.environment(str(bench.root), {})
     home, path = bench.run(argv=["./bin/own"]).text.split()
     assert home.startswith("/") and "/usr/bin" in path
 
@@ -137,13 +116,13 @@ def test_home_and_path_come_from_elsewhere_under_a_bare_clock(bench):
 def test_what_was_reported_and_keys_are_hidden(bench):
     bench.program('echo "usage tokens=120 usd=0.5" >> $COUNCIL_REPORT; echo "bad $KEY" >&2; exit 1')
     bench.place.environ["KEY"] = "sk-123456"
-    output = bench.run(env=["KEY"])
+    output = bench.run(env=["KEY"], **PROG)
     assert (output.use.tokens, output.use.usd) == (120, 0.5)
     assert output.words == "bad *** (exit 1)"
 
 
 def test_the_process_is_named_so_that_another_can_end_it(bench):
     bench.program("echo $$; cat /proc/$$/stat")
-    lines = bench.run().text.splitlines()
+    lines = bench.run(**PROG).text.splitlines()
     with open(f"{bench.place.folder}/pid") as file:
         assert file.read().split() == [lines[0], lines[1].rpartition(")")[2].split()[19]]

@@ -7,10 +7,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from council.agents.settings import AgentSettings
-from council.runs.supervisor import run_agent
-from tests.runs.processes import place_in
-
 
 class Server(ThreadingHTTPServer):
     """Answers each request with a status, headers and a body; keeps what it was asked."""
@@ -53,11 +49,9 @@ def stream(*events: object, done: bool = True) -> str:
     return "".join(f"data: {one}\n\n" for one in [*shown, *(["[DONE]"] if done else [])])
 
 
-def ask(tmp_path, server, environ=None, schema=None, **fields):
-    agent = AgentSettings(id="ada", driver="openai", model="m", base_url=server.url, **fields)
-    environ = {**os.environ, **(environ or {})}
-    place = place_in(tmp_path, schema=schema, environ=environ, seconds=60.0)
-    return run_agent(agent, "What now?", place)
+def ask(bench, server, environ=None, **fields):
+    bench.place.environ, bench.place.seconds = {**os.environ, **(environ or {})}, 60.0
+    return bench.run(driver="openai", model="m", base_url=server.url, **fields)
 
 
 MARKS = "These \x85 are \u2028 no \u2029 line ends."
@@ -76,9 +70,9 @@ ANSWERS = [  # what the server sends, then text and tokens
 
 
 @pytest.mark.parametrize(("body", "text", "tokens"), ANSWERS)
-def test_answers(tmp_path, body, text, tokens):
+def test_answers(bench, body, text, tokens):
     server = Server(body=body)
-    output = ask(tmp_path, server)
+    output = ask(bench, server)
     assert (output.text, output.code, output.use.tokens) == (text, "", tokens)
     assert server.asked[0]["messages"] == [{"role": "user", "content": "What now?"}]
     assert server.sent == [None]
@@ -100,19 +94,19 @@ FAILURES = [  # status, kind, body, then code and a part of the words
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("status", "kind", "body", "code", "words"), FAILURES)
-def test_failures(tmp_path, status, kind, body, code, words):
+def test_failures(bench, status, kind, body, code, words):
     headers = {"Location": "https://elsewhere.example/"} if status == 302 else {}
     server = Server(status, kind or "text/event-stream", body, **headers)
-    output = ask(tmp_path, server, {"MY_KEY": "sk-1234567"}, api_key_env="MY_KEY")
+    output = ask(bench, server, {"MY_KEY": "sk-1234567"}, api_key_env="MY_KEY")
     assert output.code == code and words in output.words and "exit 0" not in output.words
     assert server.sent[0] == "Bearer sk-1234567"
 
 
-def test_a_server_that_cannot_stream_is_asked_without(tmp_path):
+def test_a_server_that_cannot_stream_is_asked_without(bench):
     refused = (400, JSON, '{"error": {"message": "stream is not supported"}}')
     whole = (200, JSON, json.dumps({"choices": [{"message": WHOLE, "finish_reason": "stop"}]}))
     server = Server(body=(refused, whole))
-    assert ask(tmp_path, server).text == "Yes, one."
+    assert ask(bench, server).text == "Yes, one."
     assert [one.get("stream", False) for one in server.asked] == [True, False]
 
 
@@ -120,7 +114,7 @@ REFUSALS = ["This response_format type is unavailable now", "json_schema is not 
 
 
 @pytest.mark.parametrize("words", [*REFUSALS, ""])
-def test_a_schema_is_sent_and_left_out_where_it_is_refused(tmp_path, words):
+def test_a_schema_is_sent_and_left_out_where_it_is_refused(bench, words):
     class Choosy(Server):
         @property
         def answer(self):
@@ -134,7 +128,8 @@ def test_a_schema_is_sent_and_left_out_where_it_is_refused(tmp_path, words):
             pass
 
     server, schema = Choosy(), {"type": "object"}
-    assert ask(tmp_path, server, schema=schema).text == "Yes, one."
+    bench.place.schema = schema
+    assert ask(bench, server).text == "Yes, one."
     sent = [one.get("response_format", {}).get("json_schema", {}) for one in server.asked]
     asked_for = {"name": "answer", "strict": True, "schema": schema}
     assert sent == ([asked_for, {}] if words else [asked_for])
@@ -142,11 +137,11 @@ def test_a_schema_is_sent_and_left_out_where_it_is_refused(tmp_path, words):
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "all_proxy"])
-def test_this_machine_is_asked_without_a_proxy(tmp_path, name):
+def test_this_machine_is_asked_without_a_proxy(bench, name):
     server = Server(body=stream(piece("Yes.", "stop")))
-    assert ask(tmp_path, server, {name: "socks5://127.0.0.1:9"}).text == "Yes."
+    assert ask(bench, server, {name: "socks5://127.0.0.1:9"}).text == "Yes."
 
 
-def test_a_key_that_is_not_set_is_named(tmp_path):
-    output = ask(tmp_path, Server(), api_key_env="NO_SUCH_KEY")
+def test_a_key_that_is_not_set_is_named(bench):
+    output = ask(bench, Server(), api_key_env="NO_SUCH_KEY")
     assert output.code == "refused-key" and "NO_SUCH_KEY" in output.words

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from council.agents.settings import AgentSettings
 from council.kernel.ids import digest
 from council.runs.drivers import Output
-from council.runs.supervisor import run_agent
-from tests.runs.processes import fake, place_in
+from tests.runs.processes import Bench
 
 TRACE = "f2eaea8e-a38c-4f15-a006-ef9b00117f18"
 USE = {"input": 800, "output": 100, "cacheRead": 200, "cacheWrite": 0, "total": 1100}
@@ -26,28 +24,25 @@ def refused(words):
     return {"ok": False, "error": {"type": "cli_error", "message": words}}
 
 
-class Bench:
+class Claw(Bench):
     def __init__(self, root) -> None:
-        self.root, self.place = str(root), place_in(root, "henry", token="of-the-run", seconds=60.0)
+        super().__init__(root, "henry")
         self.place.environ |= {"OPENCLAW_GATEWAY_TOKEN": "a-secret-token", "OTHER": "no"}
         self.place.variables = {"COUNCIL_TRACE": TRACE, "TRACEPARENT": "00-1-2-01"}
+        self.place.token, self.place.seconds = "of-the-run", 60.0
 
-    def run(self, said: object, code: int = 0, errors: str = "", **settings) -> Output:
+    def says(self, said: object, code: int = 0, **settings) -> Output:
         text = said if isinstance(said, str) else json.dumps(said, indent=2)
-        Path(f"{self.root}/said").write_text(text)
+        (self.root / "said").write_text(text)
         notes, folder = 'printf "%s\\n" "$@" > args; env > env', "memory/shared/.council/openclaw"
         notes += f"; ls -l {folder} > modes; cat {folder}/* > note; cat said"
-        fake(self.root, "openclaw", f'{notes}; echo "{errors}" >&2; exit {code}')
-        agent = AgentSettings(id="henry", driver="openclaw", **settings)
-        return run_agent(agent, "/What now?", self.place)
-
-    def read(self, name: str) -> str:
-        return Path(f"{self.root}/{name}").read_text()
+        self.program(f"{notes}; exit {code}", "openclaw")
+        return self.run("/What now?", driver="openclaw", **settings)
 
 
 @pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
+def claw(tmp_path):
+    return Claw(tmp_path)
 
 
 FAILED = {"text": "⚠️ Exec failed", "isError": True}
@@ -83,43 +78,43 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("said", "exit_code", "text", "code", "words"), ROWS)
-def test_what_a_report_means(bench, said, exit_code, text, code, words):
-    output = bench.run(said, exit_code)
+def test_what_a_report_means(claw, said, exit_code, text, code, words):
+    output = claw.says(said, exit_code)
     assert (output.text, output.code) == (text, code)
     assert words in output.words
     if not isinstance(said, str) and "result" in said:
         assert (output.use.tokens, output.use.input, output.use.usd) == (1100, 1000, 0.001)
 
 
-def test_the_turn_has_its_session_and_its_shell_the_variables_of_the_run(bench):
-    bench.run(report({"text": "Yes."}), model="openai/gpt-5", answer="tool")
-    args, key = bench.read("args").splitlines(), f"agent:henry:council:{TRACE}"
+def test_the_turn_has_its_session_and_its_shell_the_variables_of_the_run(claw):
+    claw.says(report({"text": "Yes."}), model="openai/gpt-5", answer="tool")
+    args, key = claw.read("args").splitlines(), f"agent:henry:council:{TRACE}"
     assert args[:5] == ["agent", "--agent", "henry", "--session-key", key]
     assert args[args.index("--timeout") + 1] == "45"
     assert args[args.index("--model") + 1] == "openai/gpt-5"
     assert Path(args[args.index("--message-file") + 1]).read_text() == "/What now?"
-    assert "OPENCLAW_GATEWAY_TOKEN=a-secret-token" in bench.read("env")
-    assert "OTHER=" not in bench.read("env")
-    note = json.loads(bench.read("note"))
+    assert "OPENCLAW_GATEWAY_TOKEN=a-secret-token" in claw.read("env")
+    assert "OTHER=" not in claw.read("env")
+    note = json.loads(claw.read("note"))
     assert (note["COUNCIL_TOKEN"], note["TRACEPARENT"]) == ("of-the-run", "00-1-2-01")
     assert not any(name.startswith("OPENCLAW") for name in note)
-    assert bench.read("modes").splitlines()[1].startswith("-rw-------")
-    assert digest(key) in bench.read("modes")
-    assert os.listdir(f"{bench.root}/memory/shared/.council/openclaw") == []
+    assert claw.read("modes").splitlines()[1].startswith("-rw-------")
+    assert digest(key) in claw.read("modes")
+    assert os.listdir(f"{claw.root}/memory/shared/.council/openclaw") == []
 
 
-def test_what_has_no_uuid_has_another_session_in_each_workspace(bench):
-    bench.place.variables = {"COUNCIL_TRACE": "T1"}
-    bench.run(report({"text": "Yes."}))
-    own = f"agent:henry:council:t1-{digest(bench.root)[:8]}"
-    assert bench.read("args").splitlines()[4] == own
+def test_what_has_no_uuid_has_another_session_in_each_workspace(claw):
+    claw.place.variables = {"COUNCIL_TRACE": "T1"}
+    claw.says(report({"text": "Yes."}))
+    own = f"agent:henry:council:t1-{digest(str(claw.root))[:8]}"
+    assert claw.read("args").splitlines()[4] == own
 
 
-def test_an_answer_by_command_needs_no_text(bench):
-    output = bench.run(report({"text": "I have answered."}), answer="tool")
+def test_an_answer_by_command_needs_no_text(claw):
+    output = claw.says(report({"text": "I have answered."}), answer="tool")
     assert (output.text, output.code) == ("", "")
 
 
-def test_a_missing_program_is_named(bench):
-    bench.place.environ["PATH"] = "/nonexistent"
-    assert bench.run("").code == "missing-program"
+def test_a_missing_program_is_named(claw):
+    claw.place.environ["PATH"] = "/nonexistent"
+    assert claw.says("").code == "missing-program"

@@ -8,14 +8,6 @@ import pytest
 from council.agents import programs
 from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
-from council.runs.drivers import Output, RunPlace
-from council.runs.supervisor import run_agent
-from tests.runs.processes import fake, place_in
-
-
-def run(agent: AgentSettings, place: RunPlace, prompt: str = "What now?", seconds=20.0) -> Output:
-    place.seconds = seconds
-    return run_agent(agent, prompt, place)
 
 
 def lines(*events: dict[str, object]) -> str:
@@ -28,60 +20,53 @@ CODEX = lines(
 )
 
 
-@pytest.mark.slow
-def test_a_program_that_has_finished_and_never_exits_is_ended(tmp_path):
-    fake(tmp_path, "codex", f"cat >/dev/null\n{CODEX}sleep 600")
-    output = run(AgentSettings(id="ada", driver="command", preset="codex"), place_in(tmp_path))
-    assert (output.code, output.text, output.use.tokens) == ("", "Yes.", 100)
+RETRY = {"type": "system", "subtype": "api_retry", "error_status": 401, "error": "auth"}
+ENDED = [  # what does not end by itself, then code, text, words
+    ("codex", f"cat >/dev/null\n{CODEX}", "", "Yes.", ""),  # it has finished
+    ("claude", lines(RETRY, RETRY), "refused-key", "", "HTTP 401: auth"),  # it tries on
+]
 
 
 @pytest.mark.slow
-def test_a_refused_key_ends_a_program_that_tries_on(tmp_path):
-    retry = {"type": "system", "subtype": "api_retry", "error_status": 401, "error": "auth"}
-    fake(tmp_path, "claude", lines(retry, retry) + "sleep 600")
-    output = run(AgentSettings(id="ada", driver="command", preset="claude"), place_in(tmp_path))
-    assert (output.code, output.words) == ("refused-key", "HTTP 401: auth")
+@pytest.mark.parametrize(("name", "does", "code", "text", "words"), ENDED)
+def test_what_would_only_be_waited_for_is_ended(bench, name, does, code, text, words):
+    bench.program(f"{does}sleep 600", name)
+    output = bench.run(preset=name)
+    assert (output.code, output.text, output.words) == (code, text, words)
 
 
-def test_opencode_may_not_write(tmp_path):
-    fake(tmp_path, "opencode", 'printf "%s" "$OPENCODE_PERMISSION" > seen')
-    run(AgentSettings(id="ada", driver="command", preset="opencode"), place_in(tmp_path))
-    assert json.loads((tmp_path / "seen").read_text()) == {"bash": "deny", "edit": "deny"}
+def test_opencode_may_not_write(bench):
+    bench.program('printf "%s" "$OPENCODE_PERMISSION" > seen', "opencode")
+    bench.run(preset="opencode")
+    assert json.loads(bench.read("seen")) == {"bash": "deny", "edit": "deny"}
 
 
 @pytest.mark.parametrize("name", sorted(programs.presets()))
-def test_every_preset_gets_its_prompt_and_its_output_is_read(tmp_path, name):
+def test_every_preset_gets_its_prompt_and_its_output_is_read(bench, name):
     """The program notes its arguments and what it can read; one of them is the whole prompt."""
     row = programs.presets()[name]
     notes = 'printf "%s\\n" "$@" > args; cat > read'
-    fake(tmp_path, row.argv[0], notes + '; for a; do [ -f "$a" ] && cat "$a" > read; done; true')
-    agent = AgentSettings(id="ada", driver="command", preset=name, model="m-1")
+    notes += '; for a; do [ -f "$a" ] && cat "$a" > read; done; true'
+    bench.program(notes, row.argv[0])
     prompt = "/clear is a word, mail me@example.org\nand a second line"
-    output = run(agent, place_in(tmp_path), prompt)
-    assert output.code == "no-answer"
-    with open(tmp_path / "args") as args, open(tmp_path / "read") as read:
-        told, given = args.read(), read.read()
-    escaped = prompt.replace("@", row.escape or "@")
-    expected = f"Task:\n{escaped}"
+    assert bench.run(prompt, preset=name, model="m-1").code == "no-answer"
+    told, given = bench.read("args"), bench.read("read")
+    expected = f"Task:\n{prompt.replace('@', row.escape or '@')}"
     assert (expected in told) is (row.prompt == "argument")
     assert (given == expected) is (row.prompt != "argument")
     assert ("m-1" in told) is bool(row.model)
 
 
 @pytest.mark.parametrize("name", ["claude", "codex", "llm"])
-def test_a_program_that_takes_a_schema_gets_it(tmp_path, name):
+def test_a_program_that_takes_a_schema_gets_it(bench, name):
     schema = {"type": "object", "enum": ["agree"]}
-    fake(
-        tmp_path, name, 'cat >/dev/null; for a; do [ -f "$a" ] && cat "$a" || echo "$a"; done >args'
-    )
-    agent = AgentSettings(id="ada", driver="command", preset=name)
-    for given in (schema, None):
-        run(agent, place_in(tmp_path, schema=given))
-        told = (tmp_path / "args").read_text()
-        assert (json.dumps(schema, separators=(",", ":")) in told) is (
-            bool(given) and name != "llm"
-        )
-        assert ("schema" in told) is (bool(given) and name != "llm")
+    notes = 'for a; do [ -f "$a" ] && cat "$a" || echo "$a"; done >args'
+    bench.program(f"cat >/dev/null; {notes}", name)
+    for bench.place.schema in (schema, None):
+        bench.run(preset=name)
+        told, takes = bench.read("args"), bool(bench.place.schema) and name != "llm"
+        assert (json.dumps(schema, separators=(",", ":")) in told) is takes
+        assert ("schema" in told) is takes
 
 
 def test_prompts_and_presets_that_cannot_be_taken():
@@ -93,15 +78,15 @@ def test_prompts_and_presets_that_cannot_be_taken():
         programs.preset_of(AgentSettings(id="ada", preset="nonesuch"))
 
 
-def test_known_programs_are_found_and_faults_are_named(tmp_path):
-    fake(tmp_path, "codex", "true")
-    fake(tmp_path, "claude", "true")
-    os.chmod(tmp_path / "bin/claude", 0o644)
-    assert programs.found(f"{tmp_path}/bin") == {"codex": f"{tmp_path}/bin/codex"}
-    environ = {"PATH": f"{tmp_path}/bin"}
+def test_known_programs_are_found_and_faults_are_named(bench):
+    bench.program("true", "codex")
+    bench.program("true", "claude")
+    folder = f"{bench.root}/bin"
+    os.chmod(f"{folder}/claude", 0o644)
+    assert programs.found(folder) == {"codex": f"{folder}/codex"}
     for preset, code in (("codex", ""), ("claude", "missing-program"), ("odd", "bad-settings")):
         agent = AgentSettings(id="ada", driver="command", preset=preset)
-        assert programs.fault(agent, environ, str(tmp_path))[0] == code
+        assert programs.fault(agent, {"PATH": folder}, str(bench.root))[0] == code
 
 
 def test_every_failure_has_a_cure_in_both_languages():
@@ -143,17 +128,16 @@ SCRIPTED = [  # phase, round, then text, code, status
 
 
 @pytest.mark.parametrize(("phase", "tour", "text", "code", "status"), SCRIPTED)
-def test_scripted_answers(tmp_path, phase, tour, text, code, status):
-    (tmp_path / "memory/agents/ada").mkdir(parents=True)
-    (tmp_path / "memory/agents/ada/answers.md").write_text(SCRIPT)
-    agent = AgentSettings(id="ada", driver="scripted")
-    variables = {"COUNCIL_PHASE": phase, "COUNCIL_TOUR": str(tour)}
-    output = run(agent, place_in(tmp_path, variables=variables), seconds=0.01)
+def test_scripted_answers(bench, phase, tour, text, code, status):
+    folder = bench.root / "memory/agents/ada"
+    folder.mkdir(parents=True)
+    (folder / "answers.md").write_text(SCRIPT)
+    bench.place.variables = {"COUNCIL_PHASE": phase, "COUNCIL_TOUR": str(tour)}
+    output = bench.run(driver="scripted")
     assert (output.text, output.code, output.status) == (text, code, status)
 
 
-def test_an_agent_with_faults_is_not_run(tmp_path):
-    agent = AgentSettings(id="ada", driver="command", argv=["true"], faults=["wrong"])
-    output = run(agent, place_in(tmp_path))
+def test_an_agent_with_faults_or_without_a_program_is_not_run(bench):
+    output = bench.run(argv=["true"], faults=["wrong"])
     assert (output.code, output.words) == ("bad-settings", "wrong")
-    assert run(AgentSettings(id="ada", driver="manual"), place_in(tmp_path)).code == "bad-settings"
+    assert bench.run(driver="manual").code == "bad-settings"

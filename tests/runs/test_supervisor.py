@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -105,17 +104,6 @@ def test_heartbeats_at_once_start_each_agent_once(council):
     until(lambda: not council.held())
 
 
-def test_an_answer_by_command_starts_the_next_round_while_its_agent_works_on(council):
-    command = f"{sys.executable} -m council"
-    council.begin(ada=f'{command} respond --name k "Yes, round $COUNCIL_TOUR."; exec sleep 60')
-    council.run("respond", "--name", "k", "--as", "bob", "No, because of the price.")
-    until(lambda: [tour for _, tour in council.starts("ada")] == ["1", "2"])
-    until(lambda: council.said("ada") == [1, 2])
-    assert [one.origin for one in council.state().entries].count("verified") == 2
-    council.run("cancel", "k")
-    beats(council, lambda: not council.held())
-
-
 def test_failures_are_tried_again_without_a_heartbeat(council):
     fails_once = f"[ $(wc -l < {council.root}/starts.ada) -gt 1 ] || exit 1\n{SPEAKS}"
     council.begin(ada=fails_once)
@@ -143,29 +131,18 @@ def test_a_further_try_is_made_with_mended_settings(council):
 DAY = "[limits]\nmax_runs_per_day = 1\n"
 
 
-def test_a_ceiling_of_the_day_holds_up_the_next_run(council):
+def test_what_holds_up_the_start_of_runs(council):
     council.begin(ada=SPEAKS, cid=SPEAKS, starts=False)
+    report = json.loads(council.run("heartbeat", "--dry-run", "--json"))
+    assert [one["name"] for one in report["conversations"]] == ["k"] and not report["changed"]
+    council.run("pause", "--all")
+    assert council.waiting() == {"ada": "halted", "cid": "halted"} and not council.held()
     with (council.root / "council.toml").open("a") as file:
         file.write(DAY)
-    council.run("heartbeat")
+    council.run("resume", "--all")
     until(lambda: council.said("ada") + council.said("cid") == [1])
     assert set(council.waiting().values()) == {"max_runs_per_day"}
     assert len(council.starts("ada")) + len(council.starts("cid")) == 1
-
-
-def test_a_dry_run_says_what_is_due_and_starts_nothing(council):
-    council.begin(ada=SPEAKS, starts=False)
-    report = json.loads(council.run("heartbeat", "--dry-run", "--json"))
-    assert [one["name"] for one in report["conversations"]] == ["k"] and not report["changed"]
-    assert not council.starts("ada") and not council.held()
-
-
-def test_nothing_starts_while_all_is_halted(council):
-    council.begin(ada=SPEAKS, starts=False)
-    council.run("pause", "--all")
-    assert council.waiting() == {"ada": "halted"} and not council.starts("ada")
-    council.run("resume", "--all")
-    until(lambda: council.said("ada") == [1])
 
 
 @pytest.mark.slow
