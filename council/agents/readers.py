@@ -58,10 +58,11 @@ class Listener:
     def __init__(self, reader: str | Callable[[str], Said]) -> None:
         self.said, self._rest = Said(), b""
         self._whole: Callable[[str], Said] = _plain
+        self.is_plain = reader == "text"
         self._rules: list[dict[str, Any]] = []
         if not isinstance(reader, str):
             self._whole = reader
-        elif reader != "text":
+        elif not self.is_plain:
             self._rules = _table("readers")[reader]
 
     def hear(self, data: bytes, *, last: bool = False) -> None:

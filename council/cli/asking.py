@@ -30,7 +30,7 @@ from council.kernel.document import Document
 from council.kernel.errors import Conflict, NotFound, Refused
 from council.kernel.record import Any
 from council.observe import status
-from council.runs import heartbeat, places
+from council.runs import heartbeat, processes
 from council.runs.kinds import KindRow
 from council.trial import service as trials
 from council.trial.row import TRIALS
@@ -127,7 +127,7 @@ def end_runs(app: App, documents: list[Document[Any]]) -> None:
     """End the runs of some documents, also those whose supervisor is only starting."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # until it has, their places name this process
     for _ in range(40):
-        mine = os.getpid() in places.held(app.state_folder).values()
+        mine = os.getpid() in processes.held(app.state_folder).values()
         for one in documents:
             heartbeat.end_runs(app, one.peek().runs.by_id.values())
         if not mine:

@@ -272,9 +272,9 @@ def _change(
     state, followed = change.state, dict[str, Any]()
     app.changed(change)
     if run := app.own_run(state):
-        from council.runs import places  # late: only inside a run
+        from council.runs import processes  # late: only inside a run
 
-        if (pid := places.held(app.state_folder).get(run.id, 0)) > 1:
+        if (pid := processes.held(app.state_folder).get(run.id, 0)) > 1:
             from signal import SIGUSR1  # late: as above
 
             os.kill(pid, SIGUSR1)

@@ -13,7 +13,7 @@ from council.kernel.errors import Conflict, NotFound, Usage
 from council.kernel.page import decoded
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import board, named
-from council.runs import places
+from council.runs import processes
 
 if TYPE_CHECKING:
     from council.app import App
@@ -32,7 +32,7 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     made: dict[str, Any] = {"conversationId": "", "name": which, "entry": entry, "redact": ""}
     if bool(which) == bool(older_than):
         raise Usage("usage", "name a conversation or an age", "council forget --older-than 30d")
-    root, under_way = app.root, places.held(app.state_folder)
+    root, under_way = app.root, processes.held(app.state_folder)
     logs = [f"{RUNS}/{name}" for name in files.names(f"{root}/{RUNS}") if name not in under_way]
     if older_than:
         before = (app.now - times.duration(older_than)).timestamp()

@@ -15,7 +15,7 @@ from council.kernel.errors import Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import timedelta
-from council.runs import places, starting
+from council.runs import processes, starting
 from council.runs.kinds import RETRIES
 from council.runs.work import FINAL, Run
 
@@ -153,8 +153,8 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
     yield from failures(app, name, _failed(state))
     for run in runs.by_id.values():
         if run.is_open() and run.place >= 0:
-            held = places.held(app.state_folder)
-            if run.id not in held and places.is_here(app.state_folder, run.place):
+            held = processes.held(app.state_folder)
+            if run.id not in held and processes.is_here(app.state_folder, run.place):
                 yield problem(name, "lost", agent=run.agent)
             elif run.lease < now:
                 yield problem(name, "stuck", agent=run.agent, until=run.lease)
@@ -201,7 +201,7 @@ def hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
     if found := starting.hindrance(app, registry, agent):
         key = found.code if found.code in ("halted", "resting") else "day"
         return problem(name, key, agent=ident, fix=_rest_cure(app, registry, ident), **vars(found))
-    is_full = len(places.held(app.state_folder)) >= most
+    is_full = len(processes.held(app.state_folder)) >= most
     return problem(name, "no-place", agent=ident, most=most) if is_full else {}
 
 

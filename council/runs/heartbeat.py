@@ -16,7 +16,7 @@ from council.kernel.ids import digest
 from council.kernel.journal import Journal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime, timedelta
-from council.runs import places, processes, starting, work
+from council.runs import processes, starting, work
 from council.runs.work import Event, Run
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ def _dead(app: App, state: Any) -> dict[str, str]:
     is killed with its agent; what it would have said does not count.
     """
     runs, found = [run for run in _open(state) if run.place >= 0], dict[str, str]()
-    held = places.held(app.state_folder) if runs else {}
+    held = processes.held(app.state_folder) if runs else {}
     for run in runs:
-        if run.id not in held and places.is_here(app.state_folder, run.place):
+        if run.id not in held and processes.is_here(app.state_folder, run.place):
             found[run.id] = "the run ended unexpectedly"
         elif run.lease < times.text(app.now):
             found[run.id] = "the run did not end when its time was up"
@@ -166,7 +166,7 @@ def note_ends(app: App, runs: Any) -> None:
 
 def end_runs(app: App, runs: Any) -> None:
     """Ask the supervisors of open runs to end them, as the document is over."""
-    held = places.held(app.state_folder)
+    held = processes.held(app.state_folder)
     for pid in [held.get(run.id, 0) for run in runs if run.is_open()]:
         if pid != os.getpid():
             processes.kill(pid, processes.TERM)

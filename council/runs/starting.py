@@ -14,8 +14,8 @@ from council.kernel import codec, files, times
 from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any, Record
 from council.kernel.times import timedelta
-from council.runs import places, processes, work
-from council.runs.places import Place
+from council.runs import processes, work
+from council.runs.processes import Place
 from council.runs.work import Event, Work
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
     if rest := registry.rest_of(state, agent, now):
         words = f"{agent.id} rests until {rest.until} after failures: {rest.words}"
         return Hindrance(code="resting", words=words, until=rest.until)
-    used, open_runs = registry.today(state, now), len(places.held(app.state_folder))
+    used, open_runs = registry.today(state, now), len(processes.held(app.state_folder))
     for code, many in (("max_runs_per_day", used.runs + open_runs), ("max_usd_per_day", used.usd)):
         if 0 < (most := getattr(limits, code)) <= many:
             words = f"{code} = {most} of council.toml is reached for today"
@@ -104,7 +104,7 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
         way = hindrance(app, registry, agent)
         most = app.settings.max_runs + row.places_lent(state, one)
         ident = one.ident(row.ident(state))
-        place = None if way else places.take(app.state_folder, most, ident)
+        place = None if way else processes.take(app.state_folder, most, ident)
         if place is None:
             started.waiting[one.agent] = way.code if way else "no-place"
             if way and way.until:

@@ -17,7 +17,7 @@ from council.kernel.files import locks
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import heartbeat, starting, work
 from council.runs.drivers import Output, RunPlace, scripted
-from council.runs.places import Place
+from council.runs.processes import Place
 
 if TYPE_CHECKING:
     from council.agents.settings import AgentSettings
@@ -60,6 +60,7 @@ class Supervisor:
         app.fixed, app.env = None, {k: v for k, v in app.world.items() if k not in command}
         self.app, self.row, self.name, self.place = app, row, name, place
         self.folder = row.document(app, name).folder  # it is moved away when the document is over
+        self.fork: starting.Begin = lambda app, row, name, made: copies(app, row, name, made, place)
         self.ended = self.nudged = False
         _signal.signal(_signal.SIGTERM, lambda *_: setattr(self, "ended", True))
         _signal.signal(_signal.SIGUSR1, lambda *_: setattr(self, "nudged", True))
@@ -153,10 +154,6 @@ class Supervisor:
         finally:
             os.close(alone)
 
-    def fork(self, app: App, row: KindRow, name: str, claimed: list[Place]) -> None:
-        """See further runs through in copies of this process, which has all its modules already."""
-        copies(app, row, name, claimed, self.place)
-
 
 def main(app: App, kind: str, name: str) -> None:
     """Supervise claimed runs of the document of that kind and name."""
@@ -172,8 +169,8 @@ def copies(
 ) -> None:
     """See claimed runs through in copies of this process, each in a session of its own.
 
-    They leave its `own` place. A supervisor, and a command that waits for a run anyway, have no
-    need of new processes.
+    They leave its `own` place. A supervisor, which has all modules already, and a command that
+    waits for a run anyway, have no need of new processes.
     """
     for at, place in enumerate(claimed):
         if os.fork():

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from council.runs import places
+from council.runs import processes
 from tests.machines.servers import BOUND, Net
 
 AGENTS = {"ada": (0,), "bea": (1,), "eve": (0, 1)}  # and the machines that can run them
@@ -56,7 +56,7 @@ class Machine:
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def supervisors(self) -> list[int]:
-        return [pid for pid in places.held(self.state).values() if pid > 1]
+        return [pid for pid in processes.held(self.state).values() if pid > 1]
 
     def closed(self) -> list[str]:
         with suppress(FileNotFoundError):

@@ -11,7 +11,7 @@ from typing import Any
 from council.agents.settings import AgentSettings
 from council.app import App
 from council.councils.model import State
-from council.runs import places
+from council.runs import processes
 from council.runs.drivers import Output, RunPlace
 from council.runs.supervisor import run_agent
 
@@ -86,7 +86,7 @@ class Council:
         return json.loads(self.run("heartbeat", "--json"))["conversations"][0]["waiting"]
 
     def held(self) -> dict[str, int]:
-        return places.held(self.app().state_folder)
+        return processes.held(self.app().state_folder)
 
 
 class Bench:

@@ -13,7 +13,7 @@ import pytest
 
 from council.kernel import times
 from council.runs import starting
-from council.runs.places import Place
+from council.runs.processes import Place
 from tests.runs.processes import Council, is_alive, until
 
 SLEEPS_ONCE = "[ $(wc -l < {root}/starts.ada) -gt 1 ] || sleep 60\necho Yes, because of the taste."

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from council.runs import places
+from council.runs import processes
 from tests.scenarios.workspaces import COMMAND, Workspace
 
 AGENT = r"""
@@ -104,7 +104,7 @@ def kill_at(sums: Workspace, count: int) -> None:
     while child.poll() is None and revisions(sums.root) < count and time.monotonic() < ends:
         time.sleep(0.005)
     folder = str(sums.root / "memory/shared/.council")
-    for pid in [child.pid, *places.held(folder).values()] * 2:
+    for pid in [child.pid, *processes.held(folder).values()] * 2:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     child.wait()

@@ -59,13 +59,12 @@ def run(
     streams = [os.open(stdin, os.O_RDONLY)]
     streams += [os.open(f"{place.folder}/{name}", _WRITE, 0o600) for name in ("output", "errors")]
     listener = Listener(reader or row.output)
-    most = place.max_bytes * (1 if row.output == "text" and reader is None else 9)
     try:
         os.chdir(place.root)
         pid = processes.spawn(program, argv, env, streams, [])
         born = f"{pid} {processes.born(pid)}".encode()
         files.fill(f"{place.folder}/pid", born, 0o600, durable=False)
-        code, ended = _attended(pid, streams[1], listener, place, most)
+        code, ended = _attended(pid, streams[1], listener, place)
         size = os.fstat(streams[2]).st_size
         data = os.pread(streams[2], MOST_ERRORS, max(0, size - MOST_ERRORS))
     except OSError as error:
@@ -75,7 +74,10 @@ def run(
         for file in streams:
             os.close(file)
     errors, by_tool = data.decode("utf-8", "replace"), agent.answer == "tool"
-    output = judged(listener.said, errors, code, ended, by_tool)
+    most = times.spoken(timedelta(seconds=round(place.seconds)))
+    reasons = {"ended": "it was ended", "timed-out": f"no answer within {most}"}
+    reasons["cut-off"] = f"its output is longer than {place.max_bytes} bytes"
+    output = judged(listener.said, errors, code, (ended, reasons.get(ended, "")), by_tool)
     output.text = output.text.replace(row.escape, "@") if row.escape else output.text
     tokens, usd = _reported(f"{place.folder}/report")
     used = {"tokens": tokens, "input": None} if tokens else {}
@@ -85,30 +87,33 @@ def run(
     return output
 
 
-def _attended(
-    pid: int, output: int, listener: Listener, place: RunPlace, most: int
-) -> tuple[int, tuple[str, str]]:
-    """Wait until a program ends, or must; return its exit code, and why it was ended (`judged`).
+def _attended(pid: int, output: int, listener: Listener, place: RunPlace) -> tuple[int, str]:
+    """Wait until a program ends, or must; return its exit code, and why it was ended (`judged`)."""
+    began = time.monotonic()
+    read, over_at, status, ended = 0, began, None, ""
+    most = place.max_bytes * (1 if listener.is_plain else 9)
 
-    An output of more than `most` bytes ends it.
-    """
-    began, over_at, read, status, ended = time.monotonic(), 0.0, 0, None, ("", "")
-
-    def hear(*, last: bool = False) -> tuple[str, str]:
+    def hear(*, last: bool = False) -> str:
         nonlocal read
         size = os.fstat(output).st_size
         data = os.pread(output, max(0, min(size, most) - read), read)
         read += len(data)
         listener.hear(data, last=last)
-        too_long = "cut-off", f"its output is longer than {place.max_bytes} bytes"
-        return too_long if size > most else ended
+        return "cut-off" if size > most else ended
 
     try:
-        while status is None and not (ended := hear())[0]:
-            now = time.monotonic()
-            over_at = (over_at or now) if listener.said.is_over else now
-            ended = _must_end(listener.said, place, now - began, now - over_at)
-            if ended[0]:
+        while status is None and not (ended := hear()):
+            now, said = time.monotonic(), listener.said
+            over_at = over_at if said.is_over else now
+            if said.retries and said.is_hopeless():
+                ended = "hopeless"
+            elif said.goes_round or now - over_at > PATIENCE:
+                ended = "over"
+            elif place.stop is not None and place.stop():
+                ended = "ended"
+            elif now - began >= place.seconds:
+                ended = "timed-out"
+            if ended:
                 break
             time.sleep(min(0.05, 0.001 + (now - began) / 20))
             done, found = os.waitpid(pid, os.WNOHANG)
@@ -116,23 +121,6 @@ def _attended(
     finally:
         code = processes.end_group(pid, status)
     return code, hear(last=True)
-
-
-def _must_end(said: Said, place: RunPlace, length: float, over: float) -> tuple[str, str]:
-    """Return why a program is ended, code and words; ("", "") where it goes on.
-
-    `length` and `over` are the seconds since it began and since its last event.
-    """
-    if said.retries and said.is_hopeless():
-        return "hopeless", ""
-    if said.goes_round or over > PATIENCE:
-        return "over", ""
-    if place.stop is not None and place.stop():
-        return "ended", "it was ended"
-    if length >= place.seconds:
-        most = times.spoken(timedelta(seconds=round(place.seconds)))
-        return "timed-out", f"no answer within {most}"
-    return "", ""
 
 
 def _reported(path: str) -> tuple[int, float]:
