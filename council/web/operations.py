@@ -20,8 +20,7 @@ from council.app import App
 from council.councils import service
 from council.kernel import ids
 from council.kernel.document import Change, Document
-from council.kernel.errors import Invalid
-from council.web.problems import Problem
+from council.kernel.errors import Conflict, Invalid
 
 PREFIX = "/api/council"
 Act = Callable[..., Any]
@@ -104,7 +103,7 @@ class Asked(App):
         if self.expected and not self.expected & {tag_of(state), str(state.rev), "*"}:
             hint = "read it again, then repeat the request with the new ETag"
             what = f"{state.name} is at revision {state.rev}"
-            raise Problem(412, "other-revision", what, hint, rev=state.rev)
+            raise Conflict("other-revision", what, hint, rev=state.rev, status=412)
         return state
 
 

@@ -38,7 +38,6 @@ from council.setup import agents as setup
 from council.setup import identities
 from council.web import problems
 from council.web.api import COUNCIL, ROOM
-from council.web.guard import FORM_TOKEN
 from council.web.operations import FORMS, PREFIX, Form, opened
 from council.web.portrait import Faces, glance, portrait
 
@@ -103,6 +102,7 @@ def _shown(
 ) -> Response:
     """Return a page, with all that was typed where a form was refused."""
     (template, made), app = PAGES[path], request.app.state.open()
+    status = problem.more["status"] if problem else 200
     at: Values = {"search": "", "as": "", **request.query_params, **request.path_params}
     typed = sent or FormData()
     at["as"] = typed.get("as") or at["as"]
@@ -113,13 +113,12 @@ def _shown(
         "known": Faces(souls.agents(app.root, app.settings)),
         "until": lambda at: _until(at, app.now),
     }  # fmt: skip
-    return rendered(request, template, problem.status if problem else 200, common | made(app, at))
+    return rendered(request, template, status, common | made(app, at))
 
 
 def rendered(request: Request, template: str, code: int, values: Values) -> Response:
     """Return a template, filled in for who asks."""
-    token = request.state.form_token
-    common = {"form_token": token, "signed_in": bool(token), "path": request.url.path}
+    common = {"signed_in": request.state.sender, "path": request.url.path}
     text = _ENV.get_template(template).render({**common, **values})
     return HTMLResponse(text.encode("utf-8", "replace"), code)
 
@@ -200,7 +199,7 @@ _ENV = Environment(
     loader=_TEMPLATES, finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True
 )
 _HEAD = _TEMPLATES.get_source(_ENV, "base.html")[0].partition("<title>")[0].encode()
-_ENV.globals.update(when=_when, timed=_timed, token_name=FORM_TOKEN)
+_ENV.globals.update(when=_when, timed=_timed)
 _ENV.filters["md"] = html
 
 

@@ -11,9 +11,10 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
-from council.kernel import errors
+from council.kernel import codec, errors
 from council.kernel.errors import Refusal
 
 MEDIA_TYPE = "application/problem+json"
@@ -26,47 +27,37 @@ _KINDS = {
     errors.Away: 503,
 }
 _CODES = {"over": 409, "locked": 503, "disk-full": 507}
-_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 with open(f"{os.path.dirname(__file__)}/interface.json", encoding="utf-8") as _file:
     INTERFACE: dict[str, Any] = json.load(_file)
 
 
-class Problem(Refusal):
-    """A request that is refused with a status."""
-
-    def __init__(self, status: int, code: str, detail: str, hint: str = "", **more: object) -> None:
-        super().__init__(code, detail, hint, **more)
-        self.status, self.headers = status, dict(_HEADERS.get(status, {}))
-
-    def response(self) -> JSONResponse:
-        """Return it for a program."""
-        title = HTTPStatus(self.status).phrase
-        texts = {"title": title, "detail": self.message, "hint": self.hint}
-        content: dict[str, Any] = {
-            **self.more,
-            **{key: text.encode("utf-8", "replace").decode() for key, text in texts.items()},
-            **{"type": f"urn:council:problem:{self.code}", "code": self.code},
-        }
-        content["status"] = self.status
-        return JSONResponse(content, self.status, self.headers, MEDIA_TYPE)
-
-
-def of(error: Exception) -> Problem:
-    """Return the problem that an error is: `unexpected` if it is one of our own."""
-    if isinstance(error, Problem):
-        return error
+def of(error: Exception) -> Refusal:
+    """Return an error as a refusal with a `status`: `unexpected` if it is one of our own."""
+    if isinstance(error, HTTPException) and isinstance(error.__cause__, Refusal):
+        error = error.__cause__  # of what reads the body
     if isinstance(error, Refusal):
         kind = next((status for kind, status in _KINDS.items() if isinstance(error, kind)), 500)
-        status = _CODES.get(error.code, kind)
-        return Problem(status, error.code, error.message, error.hint, **error.more)
+        error.more.setdefault("status", _CODES.get(error.code, kind))
+        return error
     if isinstance(error, RequestValidationError | ValidationError):
         faults = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
         told = "; ".join(f"{where.removeprefix('body.') or 'body'}: {why}" for where, why in faults)
-        return Problem(422, "invalid", told[:1000], "see /openapi.json")
+        return Refusal("invalid", told[:1000], "see /openapi.json", status=422)
+    if isinstance(error, ClientDisconnect):
+        return Refusal("malformed", "the body was cut off", status=400)
     if isinstance(error, HTTPException):
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        return Problem(error.status_code, code, str(error.detail))
-    return Problem(500, "unexpected", f"unexpected error: {type(error).__name__}")
+        return Refusal(code, str(error.detail), status=error.status_code)
+    return Refusal("unexpected", f"unexpected error: {type(error).__name__}", status=500)
+
+
+def response(error: Refusal, status: int) -> Response:
+    """Return a refusal for a program."""
+    content = {**error.more, "title": HTTPStatus(status).phrase, "status": status}
+    content |= {"detail": error.message, "hint": error.hint, "code": error.code}
+    content["type"] = f"urn:council:problem:{error.code}"
+    return Response(codec.encoded(content), status, media_type=MEDIA_TYPE)
 
 
 def described() -> dict[int | str, dict[str, Any]]:

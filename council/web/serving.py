@@ -27,7 +27,6 @@ from council.kernel import errors
 from council.web import api, pages, problems, stream
 from council.web.guard import API, Guard, Keys
 from council.web.operations import Asked
-from council.web.problems import Problem
 
 HOST, PORT = "127.0.0.1", 8420
 TOKEN = "web-token"  # a file in `.council`
@@ -65,30 +64,33 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     return guard
 
 
-def refuse(request: Request, problem: Problem) -> Response:
-    """Return a refusal: a problem for programs, a page for browsers."""
-    is_browser = "text/html" in request.headers.get("accept", "")
-    if not is_browser or request.url.path.startswith(API):
-        return problem.response()
-    response = pages.rendered(request, "error.html", problem.status, {"error": problem})
-    response.headers.update(problem.headers)
-    return response
+def refuse(request: Request, error: Exception) -> Response:
+    """Return a refusal: a problem for programs, a page for browsers.
 
-
-async def _failed(request: Request, error: Exception) -> Response:
-    """Return the refusal that an error is; details of one of our own go where commands put them."""
+    Details of an error of our own go where commands put them.
+    """
     problem = problems.of(error)
     if problem.code == "unexpected":
         path = f"{request.app.state.open().state_folder}/errors.log"
         with suppress(OSError), open(path, "a", encoding="utf-8", errors="replace") as file:
             traceback.print_exception(error, file=file)
         problem.hint = f"the details are in {path}"
-    if problem.status == 405:  # of all routes of this path; Starlette names those of one
+    status: Any = problem.more["status"]
+    is_browser = "text/html" in request.headers.get("accept", "")
+    if not is_browser or request.url.path.startswith(API):
+        response = problems.response(problem, status)
+    else:
+        response = pages.rendered(request, "error.html", status, {"error": problem})
+    response.headers.update(problems.HEADERS.get(status, {}))
+    if status == 405:  # of all routes of this path; Starlette names those of one
         routes = [one for one in iter_route_contexts(request.app.routes) if one.methods]
-        there = [one for one in routes if one.path_regex.match(request.url.path)]
-        methods = {method for one in there for method in one.methods or ()}
-        problem.headers["Allow"] = ", ".join(sorted(methods))
-    return refuse(request, problem)
+        there = [one.methods for one in routes if one.path_regex.match(request.url.path)]
+        response.headers["Allow"] = ", ".join(sorted({m for one in there for m in one or ()}))
+    return response
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return refuse(request, error)
 
 
 class _Connection(H11Protocol):

@@ -28,13 +28,12 @@ from council.app import App
 from council.councils.row import CONVERSATIONS
 from council.kernel import codec, files
 from council.kernel.document import Document
-from council.kernel.errors import Refusal
+from council.kernel.errors import Away, Refusal
 from council.kernel.journal import Journal
 from council.observe import named
 from council.runs.kinds import KindRow
 from council.web import api
 from council.web.operations import PREFIX, Line, Name, opened
-from council.web.problems import Problem
 
 MOST_BYTES, AT_ONCE = 4 << 20, 64
 PING_SECONDS, RETRY_MS, PATIENCE = 15.0, 1000, 30
@@ -73,7 +72,7 @@ class Stream:
         try:
             await asyncio.wait_for(self._looked.wait(), PATIENCE)
         except TimeoutError:
-            raise Problem(503, "busy", "the journals are not read yet", "try again") from None
+            raise Away("busy", "the journals are not read yet", "try again") from None
         ids = [item.id for item in self._items]
         return self._begin + ids.index(last) + 1 if last in ids else -1 if last else self._end
 

@@ -20,6 +20,7 @@ ROWS = [  # method, path, headers, status, code
     ("GET", STATUS, {"Origin": "https://evil.example"}, 403, "foreign-origin"),
     ("GET", STATUS, {"Origin": "null"}, 403, "foreign-origin"),
     ("GET", "/openapi.json", {}, 401, "unauthorized"),
+    ("POST", STATUS, {**KEY, "Origin": "http://127.0.0.1:3000"}, 403, "foreign-origin"),
     ("POST", "/api/council/debates", {"Content-Length": "9999999"}, 413, "too-long"),
     ("GET", STATUS, {**KEY, "Council-Person": "A b"}, 400, "malformed"),
     ("PUT", STATUS, KEY, 405, "method-not-allowed"),
@@ -64,9 +65,13 @@ def test_static_files_are_kept_a_while(served) -> None:
     assert (got.status_code, got.headers["cache-control"]) == (200, "max-age=300")
 
 
-def test_no_body_of_a_stranger_is_read(served) -> None:
-    status, _, read = asked(served, "POST", "/api/council/debates", expect="100-continue")
-    assert (status, read) == (401, 0)
+def test_no_body_of_a_stranger_is_read_and_none_is_read_without_end(served) -> None:
+    status, headers, read = asked(served, "POST", "/api/council/debates", expect="100-continue")
+    assert (status, headers["connection"], read) == (401, "close", 0)
+    for path in ("/api/council/debates", "/rooms/den/messages"):
+        pieces = (b"x" * 65536 for _ in range(40))
+        headers = {"Origin": HOST, "Content-Type": "application/x-www-form-urlencoded"}
+        assert served.program.post(path, content=pieces, headers=headers).status_code == 413
 
 
 def test_a_link_opens_one_session(served) -> None:
@@ -81,14 +86,12 @@ def test_a_link_opens_one_session(served) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/council/debates", "/anything"])
-def test_what_a_browser_sends_needs_the_token_of_a_form(served, path) -> None:
+def test_what_a_browser_sends_has_to_come_from_one_of_our_pages(served, path) -> None:
     browser = served.client(Cookie=f"council-8420={served.keys.session}")
-    for data in ({}, {"form_token": "x"}):
-        assert browser.post(path, data=data).json()["code"] == "forged"
-    assert browser.post(path, data={"form_token": served.keys.form}).status_code in (404, 422)
-    assert (
-        browser.post(path, json={}, headers={"X-Form-Token": served.keys.form}).status_code != 403
-    )
+    for headers in ({}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "none"}):
+        assert browser.post(path, data={}, headers=headers).json()["code"] == "forged"
+    for headers in ({"Origin": HOST}, {"Sec-Fetch-Site": "same-origin"}):
+        assert browser.post(path, data={}, headers=headers).status_code in (404, 422)
     # A proxy signs people in with the token of the workspace.
     assert served.program.post("/anything").json()["code"] == "forged"
 
