@@ -27,7 +27,8 @@ class Reader:
 
     async def read(self, until: str) -> list[dict[str, str]]:
         """Return the blocks up to one whose data contains a text, then leave."""
-        data, follow = b"", self.stream.follow(self.about, await self.stream.join(self.last))
+        data, follow = b"", self.stream.follow(self.about, self.last)
+        await self.stream.look()
         try:
             async with asyncio.timeout(30):
                 async for piece in follow:
