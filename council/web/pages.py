@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -15,9 +15,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
@@ -49,6 +47,7 @@ NOTICES = {
 }  # fmt: skip
 LONGEST, BRACKETS = 60_000, 2000  # of a text that is read as Markdown: `[` takes quadratic time
 DEEPEST = 19  # levels of quotations and lists
+_LINKED = "noopener noreferrer nofollow ugc"
 _SCHEMES = ("http://", "https://", "mailto:")
 _JOINERS = "\n\t\u200c\u200d"  # of letters and of emoji; other invisible signs are left out
 Values = dict[str, Any]
@@ -140,12 +139,20 @@ def html(text: str, above: int = 3) -> Markup:
 
     Its headings are below so many levels of the page.
     """
-    clean, env, made = plain(text.strip()), {"above": above}, ""
+    clean, made = plain(text.strip()), ""
     if len(clean) <= LONGEST and clean.count("[") <= BRACKETS:
         with suppress(RecursionError):
-            tokens = _READER.parse(clean, env)
+            tokens = _READER.parse(clean)
             if all(one.level < DEEPEST for one in tokens):  # the library leaves out what is deeper
-                made = _READER.renderer.render(tokens, _READER.options, env)
+                for one in [part for token in tokens for part in (token, *(token.children or ()))]:
+                    if one.type in ("heading_open", "heading_close"):
+                        one.tag = f"h{min(int(one.tag[1]) + above, 6)}"
+                    elif one.type == "link_open":
+                        to = one.attrs["href"]
+                        one.attrs = {"href": to, "rel": _LINKED, "title": to} if to else {}
+                    elif one.type in ("th_open", "td_open"):
+                        one.attrs = {}  # its alignment would be a style, which the page refuses
+                made = _READER.renderer.render(tokens, _READER.options, {})
     whole = made or not clean
     # A reference such as &#8238; is a sign by now.
     return Markup(plain(made)) if whole else Markup("<pre>{}</pre>").format(clean)
@@ -173,25 +180,7 @@ def _cell(value: Any) -> Any:
     return plain(value) if type(value) is str else "" if value is None else value
 
 
-class _Renderer(RendererHTML):
-    def heading_open(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
-        return f"<h{min(int(tokens[at].tag[1]) + env['above'], 6)}>"
-
-    def heading_close(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
-        return f"</h{min(int(tokens[at].tag[1]) + env['above'], 6)}>\n"
-
-    def link_open(self, tokens: Sequence[Token], at: int, *_: Any) -> str:
-        address = escape(str(tokens[at].attrs["href"]))
-        return f'<a href="{address}" rel="noopener noreferrer nofollow ugc" title="{address}">'
-
-    def th_open(self, *_: Any) -> str:
-        return "<th>"  # its alignment would be a style, which the page refuses
-
-    def td_open(self, *_: Any) -> str:
-        return "<td>"
-
-
-_READER = MarkdownIt("js-default", {"html": False, "linkify": False}, renderer_cls=_Renderer)
+_READER = MarkdownIt("js-default", {"html": False, "linkify": False})
 _READER.disable("image")
 _READER.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]
 _TEMPLATES = FileSystemLoader(f"{os.path.dirname(__file__)}/templates")
