@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Header, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import Field
-from pydantic.json_schema import SkipJsonSchema
 
 from council.app import App
 from council.archive import minutes
@@ -28,27 +27,20 @@ from council.rooms import service as rooms
 from council.rooms.row import ROOMS
 from council.setup import identities
 from council.tasks import service as tasks
-from council.web.operations import (
-    PREFIX,
-    Asked,
-    Count,
-    Line,
-    Name,
-    Shape,
-    SomeText,
-    Text,
-    Topic,
-    Word,
-    Words,
-    Workspace,
-    operation,
-    tag_of,
-    tags_in,
-)
+from council.web.operations import PREFIX, Line, Name, Shape, Workspace, operation, tag_of, tags_in
 
+# A text may have lines; a word is on one line. Neither has characters that terminals obey.
+_TEXT = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+Text = Annotated[str, Field(pattern=f"^{_TEXT}")]
+SomeText = Annotated[str, Field(min_length=1, pattern=f"^{_TEXT}")]
+Topic = Annotated[
+    str, Field(max_length=300, pattern=rf"^[\t\n\r ]*[^\x00-\x20\x7f]{_TEXT}", examples=["Tea?"])
+]
+Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Words = Annotated[list[Word], Field(max_length=100)]
+Count = Annotated[int, Field(ge=1, le=1000)] | None
 Kind = Literal["", "vote", "synthesis"]
 Stances = Annotated[list[Line], Field(max_length=100)] | dict[str, Line]
-Status = Literal["active", "voting", "synthesizing", "complete", "cancelled"]
 Confidence = Annotated[int, Field(ge=1, le=5)] | None
 COUNCIL, ROOM = "/councils/{name}", "/rooms/{name}"
 NONE: list[str] = []
@@ -77,24 +69,19 @@ def all_rooms(app: Workspace) -> Any:
 
 
 @councils.get(COUNCIL, responses={304: {"description": "It has this ETag still."}})
-def council(
-    app: Workspace,
-    name: Name,
-    last: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-    if_none_match: Annotated[str, Header()] = "",
-) -> Response:
-    """Return a conversation, open or over, with its newest `last` contributions (0: all)."""
+def council(app: Workspace, name: Name, if_none_match: Annotated[str, Header()] = "") -> Response:
+    """Return a conversation, open or over."""
     state = service.find(app, name)
     tag = tag_of(state)
     headers = {"ETag": f'"{tag}"'}
     if tags_in(if_none_match) & {tag, "*"}:
         return Response(status_code=304, headers=headers)
-    return JSONResponse(views.shown(state, last), headers=headers)
+    return JSONResponse(views.shown(state), headers=headers)
 
 
 @operation(councils, "/councils", 201, "/new", COUNCIL)
 def convene(
-    app: Asked, *, topic: Topic, brief: Text = "", name: Line = "", agents: Words = NONE,
+    app: Workspace, *, topic: Topic, brief: Text = "", name: Line = "", agents: Words = NONE,
     people: Words = NONE, procedure: Literal["council", "deliberation"] = "council",
     options: Words = NONE, timeout: Line = "", max_rounds: Count = None, sign_off: Line = "",
 ) -> Any:  # fmt: skip
@@ -107,7 +94,7 @@ def convene(
 
 @operation(councils, f"{COUNCIL}/answers", 201, COUNCIL)
 def answer(
-    app: Asked, name: str, *, as_: Word, text: Text = "", position: Text = "", new: Text = "",
+    app: Workspace, name: Name, *, as_: Word, text: Text = "", position: Text = "", new: Text = "",
     choice: Line = "", stances: Stances = NONE, kind: Kind = "",
     confidence: Confidence = None, status: Line = "", task: Line = "", key: Line = "",
     amend: bool = False, check: bool = False,
@@ -131,16 +118,17 @@ def answer(
 
 @operation(councils, f"{COUNCIL}/inject", 202, COUNCIL)
 def inject(
-    app: Asked, name: str, key: str = "", *, message: SomeText, target_agent: Word | None = None
-) -> Any:
+    app: Workspace, name: Name, *, message: SomeText, target_agent: Word | None = None,
+    key: Line = "",
+) -> Any:  # fmt: skip
     """Tell the participants something, or one of them."""
     return service.say(app, app.find(name), message, target_agent or "", app.person(), key)
 
 
 @operation(councils, f"{COUNCIL}/{{verb}}", 200, COUNCIL)
 def steer(
-    app: Asked, name: str, verb: str, *, now: bool = False, more: Line = "", reason: Line = "",
-    approve: bool = False, why: Text = "", as_: Line = "",
+    app: Workspace, name: Name, verb: Name, *, now: bool = False, more: Line = "",
+    reason: Line = "", approve: bool = False, why: Text = "", as_: Line = "",
 ) -> Any:  # fmt: skip
     """End the rounds (stop, `now`: at once), pause, resume, cancel; sign for who has to approve."""
     words: dict[str, dict[str, Any]] = {
@@ -158,7 +146,7 @@ def steer(
 
 @operation(others, "/rooms")
 def new_room(
-    app: Asked, *, name: Word, mode: Literal["chat", "report", "work", "discussion"],
+    app: Workspace, *, name: Word, mode: Literal["chat", "report", "work", "discussion"],
     participants: Words = NONE, guide: Text = "", callback: Line = "", as_: Line = "",
 ) -> Any:  # fmt: skip
     """Make a room; a discussion has a guide, and its initiator is `as`."""
@@ -168,33 +156,33 @@ def new_room(
 
 
 @operation(others, f"{ROOM}/messages", 201, ROOM)
-def post(app: Asked, name: str, *, text: SomeText, key: Line = "", as_: Line = "") -> Any:
+def post(app: Workspace, name: Name, *, text: SomeText, key: Line = "", as_: Line = "") -> Any:
     """Say something in a room, as a person or as the agent `as`."""
     return rooms.post(app, name, text, app.person(as_), key)
 
 
 @operation(others, f"{ROOM}/mode", 200, ROOM)
-def change(app: Asked, name: str, *, mode: Word) -> Any:
+def change(app: Workspace, name: Name, *, mode: Word) -> Any:
     """Change the mode of a room."""
     return rooms.change(app, rooms.named(app, name), app.person(), decisions.mode, mode)
 
 
 @operation(others, "/identities", 200, "/dirigent")
-def identify(app: Asked, *, account: Word, agent: Line = "", name: Line = "") -> Any:
+def identify(app: Workspace, *, account: Word, agent: Line = "", name: Line = "") -> Any:
     """Note the account of an agent, or change it; without an agent it is removed."""
     identities.register(app, agent, account, name)
     return {"outcome": "changed"}
 
 
 @operation(others, "/identities/scan", 200, "/dirigent")
-def scan(app: Asked) -> Any:
+def scan(app: Workspace) -> Any:
     """Take in the new accounts of padded-cell's file."""
     return {"outcome": "changed", "faults": identities.look(app)}
 
 
 @operation(others, "/agents/tell", 200, "/agents")
 def tell(
-    app: Asked, *, to: Word, message: SomeText, how: Literal["message", "call"] = "message"
+    app: Workspace, *, to: Word, message: SomeText, how: Literal["message", "call"] = "message"
 ) -> Any:
     """Leave an agent a message, or call it and wait for its answer."""
     send: Callable[..., Any] = delegation.call if how == "call" else delegation.message
@@ -213,7 +201,7 @@ def relay(
 
 @operation(others, "/messages")
 def message(
-    app: Asked, *, line: Text = "", user: Text = "", as_: Line = "", ctx: Line = "",
+    app: Workspace, *, line: Text = "", user: Text = "", as_: Line = "", ctx: Line = "",
     caps: Words = NONE, priority: Literal["", "P0", "P1", "P2"] = "", complexity: Line = "",
     set: dict[Word, Line] = NO_PAIRS,
 ) -> Any:  # fmt: skip
@@ -234,7 +222,6 @@ class Agent(Shape):
     agent_id: Word
     model: Word | None = None
     role: Word | None = None
-    role_description: Annotated[Text, Field(max_length=2000)] | None = None
 
 
 class Config(Shape):
@@ -255,18 +242,17 @@ def returns(shape: str, status: int = 200, *, many: bool = False) -> dict[str, A
 
 @operation(debates, "", **returns("DebateSession", 201))
 def start(
-    app: Asked, key: str = "", *, topic: Topic, context: Text | None = None,
-    config: Config | None = None,
+    app: Workspace, *, topic: Topic, context: Text | None = None, config: Config | None = None,
+    key: Line = "",
 ) -> Response:  # fmt: skip
     """Start a debate; its first agents are woken at once."""
     config = config or Config()
     agents = config.agents or []
-    roles = {a.agent_id: ": ".join(filter(None, (a.role, a.role_description))) for a in agents}
     word = ids.digest(f"{app.sender} {key}") if key else os.urandom(4).hex()
     asked = opening.opening({
         "topic": topic, "brief": context or "", "name": f"debate-{word[:8]}",
-        "procedure": "deliberation", "agents": [*roles],
-        "roles": {agent: role for agent, role in roles.items() if role},
+        "procedure": "deliberation", "agents": [one.agent_id for one in agents],
+        "roles": {one.agent_id: one.role for one in agents if one.role},
         "max_rounds": config.max_rounds, "threshold": config.consensus_threshold,
     })  # fmt: skip
     state = next(_debates(app, asked.name), None) if key else None
@@ -279,14 +265,9 @@ def start(
 
 
 @debates.get("", **returns("DebateSession", many=True))
-def listed(
-    app: Workspace,
-    status: Status | SkipJsonSchema[None] = None,
-    last: Annotated[int, Query(ge=1, le=1000)] = 20,
-) -> Any:
+def listed(app: Workspace, last: Annotated[int, Query(ge=1, le=1000)] = 20) -> Any:
     """List debates with all that was said: open ones first, then the newest."""
-    session = map(views.debate_session, _debates(app))
-    return list(islice((one for one in session if status in (None, one["status"])), last))
+    return [views.debate_session(one) for one in islice(_debates(app), last)]
 
 
 @debates.get("/{id}", **returns("DebateSession"))
@@ -297,8 +278,9 @@ def show(app: Workspace, id: Name) -> Any:
 
 @operation(debates, "/{id}/inject", name="inject", **returns("HumanInjection", 202))
 def inject_debate(
-    app: Asked, id: str, key: str = "", *, message: SomeText, target_agent: Word | None = None
-) -> Any:
+    app: Workspace, id: Name, *, message: SomeText, target_agent: Word | None = None,
+    key: Line = "",
+) -> Any:  # fmt: skip
     """Say something that agents read in their next prompt, and have to acknowledge."""
     state, to = debate(app, id, is_open=True), target_agent or ""
     service.say(app, state.name, message, to, app.person(), key)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, Self, get_origin, get_type_hints
+from functools import partial
+from typing import Annotated, Any, NamedTuple, Self, get_origin
 
 from fastapi import APIRouter, Depends, Header, Path, Request
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -24,19 +25,8 @@ from council.kernel.errors import Conflict, Invalid
 
 PREFIX = "/api/council"
 Act = Callable[..., Any]
-# A text may have lines; a word is on one line. Neither has characters that terminals obey.
-_TEXT = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
-_SOME_WORD = r"^[^\x00-\x1f\x7f]+$"
-Text = Annotated[str, Field(pattern=f"^{_TEXT}")]
-SomeText = Annotated[str, Field(min_length=1, pattern=f"^{_TEXT}")]
-Topic = Annotated[
-    str, Field(max_length=300, pattern=rf"^[\t\n\r ]*[^\x00-\x20\x7f]{_TEXT}", examples=["Tea?"])
-]
-Word = Annotated[str, Field(min_length=1, max_length=200, pattern=_SOME_WORD)]
-Words = Annotated[list[Word], Field(max_length=100)]
 Line = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
-Count = Annotated[int, Field(ge=1, le=1000)] | None
-Name = Annotated[str, Path(max_length=200, pattern=_SOME_WORD)]
+Name = Annotated[str, Path(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Key = Annotated[
     Annotated[str, Field(max_length=200, pattern=r"^[\x21-\x7e]*$")],
     Header(alias="Idempotency-Key", description="A request repeated with its key counts once."),
@@ -87,24 +77,22 @@ class Asked(App):
         return service.person(self, self.sender or name)
 
     def conversation(self, name: str) -> Document[Any]:
-        """Return an open conversation."""
+        """Return an open conversation, whose next change has to be of an expected revision."""
         found = super().conversation(name)
-        change = found.change
-
-        def changed(decide: Any, **how: Any) -> Change:
-            made = change(lambda state: decide(self._fitting(state)), **{"via": "http", **how})
-            self.expected = frozenset()
-            return made
-
-        found.change = changed  # type: ignore[method-assign]
+        found.change = partial(self._changed, found.change)  # type: ignore[method-assign]
         return found
 
-    def _fitting(self, state: Any) -> Any:
-        if self.expected and not self.expected & {tag_of(state), str(state.rev), "*"}:
-            hint = "read it again, then repeat the request with the new ETag"
-            what = f"{state.name} is at revision {state.rev}"
-            raise Conflict("other-revision", what, hint, rev=state.rev, status=412)
-        return state
+    def _changed(self, change: Callable[..., Change], decide: Act, **how: Any) -> Change:
+        def fitting(state: Any) -> Any:
+            if self.expected and not self.expected & {tag_of(state), str(state.rev), "*"}:
+                hint = "read it again, then repeat the request with the new ETag"
+                what = f"{state.name} is at revision {state.rev}"
+                raise Conflict("other-revision", what, hint, rev=state.rev, status=412)
+            return decide(state)
+
+        made = change(fitting, **{"via": "http", **how})
+        self.expected = frozenset()  # what follows from it is not meant
+        return made
 
 
 def tag_of(state: Any) -> str:
@@ -159,35 +147,32 @@ def operation(
     """
 
     def add(act: Act) -> Act:
-        kinds, words = get_type_hints(act, include_extras=True), inspect.signature(act).parameters
-        body = [one for one in words.values() if one.kind is one.KEYWORD_ONLY]
-        defaults = {one.name: ... if one.default is one.empty else one.default for one in body}
-        fields: Any = {key: (kinds[key], default) for key, default in defaults.items()}
+        known, as_keyword = inspect.signature(act, eval_str=True), inspect.Parameter.KEYWORD_ONLY
+        at = [one for one in known.parameters.values() if one.kind is not as_keyword]
+        body = [one for one in known.parameters.values() if one.kind is as_keyword]
+        is_needed = any(one.default is one.empty for one in body)
+        fields: Any = {
+            one.name: (one.annotation, ... if one.default is one.empty else one.default)
+            for one in body
+        }
         name = "".join(re.findall(r"\w+", router.prefix[len(PREFIX) :] + path.title()))
         shape = create_model(name, __base__=Shape, __doc__=act.__doc__, **fields)
 
-        def carried(app: Asked, body: Shape | None, key: str = "", **at: str) -> Any:
+        def carried(app: Asked, body: Shape | None, header: str = "", **at: str) -> Any:
             most, given = app.settings.max_text_bytes, dict(body or ())
             for text in given.values():
                 if isinstance(text, str) and len(text.encode("utf-8", "replace")) > most:
                     raise Invalid("too-long", f"the text is longer than {most} bytes", "shorten it")
-            if key:
-                given["key"] = given.get("key") or key
+            if header:
+                given["key"] = given.get("key") or header
             return act(app, **at, **given)
 
-        is_needed = ... in defaults.values()
-        takes: dict[str, tuple[Any, Any]] = {"app": (Workspace, ...)}
-        takes |= dict.fromkeys(re.findall(r"{(\w+)}", path), (Name, ...))
-        takes["body"] = (shape, ...) if is_needed else (shape | None, None)
-        takes |= {"key": (Key, "")} if "key" in words else {}
-        as_keyword, none = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-        parameters = [
-            inspect.Parameter(
-                one, as_keyword, annotation=kind, default=none if default is ... else default
-            )
-            for one, (kind, default) in takes.items()
-        ]
-        carried.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        kind = shape if is_needed else shape | None
+        made = inspect.Parameter("body", as_keyword, annotation=kind)
+        at.append(made if is_needed else made.replace(default=None))
+        if "key" in fields:
+            at.append(inspect.Parameter("header", as_keyword, annotation=Key, default=""))
+        carried.__signature__ = inspect.Signature(at)  # type: ignore[attr-defined]
         carried.__name__, carried.__doc__ = act.__name__, act.__doc__
         router.post(path, status_code=status_code, **more)(carried)
         FORMS.extend([Form(carried, shape, path, page, then or page)] * bool(page))
