@@ -42,7 +42,7 @@ Context = ServerRequestContext[Any, Any]
 Made = dict[str, Any]
 Handler = Callable[[Context, Any], Awaitable[types.Result]]
 MOST = 50_000  # bytes of a result; some clients refuse a larger one whole
-SLICE, LOOK = 5.0, 1.0  # seconds
+SLICE, LOOK, SHORT = 5.0, 1.0, 0.05  # seconds
 HOST, PORT, PATH = "127.0.0.1", 8421, "/mcp"
 _OF_AGENTS = ("context", "respond", "wait")
 
@@ -208,56 +208,42 @@ def _result(text: str, failed: bool, data: Any = None) -> types.CallToolResult:
 
 
 def over_stdio(app: App, agent: str) -> None:
-    """Serve one client until it goes away."""
-    server = Serving(app, agent).server
+    """Serve one client until it goes away; what it has asked until then is answered."""
+    server, owed = Serving(app, agent).server, set[Any]()
+
+    async def pass_on(lines: Any, requests: Any, answer: Any) -> None:
+        async with requests:
+            async for one in lines:
+                if isinstance(one, Exception):  # the SDK would say nothing
+                    await answer(_unreadable(one))
+                    continue
+                said = one.message
+                if isinstance(said, types.JSONRPCRequest) and said.method != "subscriptions/listen":
+                    owed.add(said.id)
+                elif getattr(said, "method", "") == "notifications/cancelled":
+                    owed.discard((said.params or {}).get("requestId"))
+                await requests.send(one)
+            while owed:  # at the end of its requests the SDK cancels them
+                await anyio.sleep(SHORT)
+
+    async def pass_back(answers: Any, outgoing: Any) -> None:
+        async with outgoing:
+            async for one in answers:
+                await outgoing.send(one)
+                owed.discard(getattr(one.message, "id", None))
 
     async def serve() -> None:
         async with stdio_server() as (lines, outgoing), anyio.create_task_group() as group:
             send, requests = anyio.create_memory_object_stream[Any](0)
             answers, made = anyio.create_memory_object_stream[Any](0)
-            calls = _Calls()
-            group.start_soon(calls.pass_on, lines, send, outgoing.send)
-            group.start_soon(calls.pass_back, made, outgoing)
-            async with answers:
-                await server.run(requests, answers, server.create_initialization_options())
+            group.start_soon(pass_on, lines, send, outgoing.send)
+            group.start_soon(pass_back, made, outgoing)
+            await server.run(requests, answers, server.create_initialization_options())
 
     try:
         anyio.run(serve)
     except* (BrokenPipeError, anyio.BrokenResourceError):
         pass  # it has gone
-
-
-class _Calls:
-    """The requests that are not answered yet; at the end of input the SDK would cancel them."""
-
-    def __init__(self) -> None:
-        self._open, self._changed = set[Any](), anyio.Condition()
-
-    async def pass_on(self, lines: Any, requests: Any, answer: Any) -> None:
-        """Pass requests on; one that cannot be read is answered, which the SDK does not do."""
-        async with requests:
-            async for one in lines:
-                if isinstance(one, Exception):
-                    await answer(_unreadable(one))
-                    continue
-                said = one.message
-                if isinstance(said, types.JSONRPCRequest):
-                    self._open |= {said.id} if said.method != "subscriptions/listen" else set()
-                elif getattr(said, "method", "") == "notifications/cancelled":
-                    self._open.discard((said.params or {}).get("requestId"))
-                await requests.send(one)
-            async with self._changed:
-                while self._open:
-                    await self._changed.wait()
-
-    async def pass_back(self, answers: Any, outgoing: Any) -> None:
-        """Pass answers back to the client."""
-        async with outgoing:
-            async for one in answers:
-                await outgoing.send(one)
-                async with self._changed:
-                    self._open.discard(getattr(one.message, "id", None))
-                    self._changed.notify_all()
 
 
 def _unreadable(fault: Any) -> SessionMessage:
