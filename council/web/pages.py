@@ -77,7 +77,8 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
     try:
         made = await run_in_threadpool(_shown, COUNCIL, request)
     except Exception as error:
-        made = await request.app.exception_handlers[Exception](request, error)
+        refuse = request.app.exception_handlers[Exception]
+        made = await run_in_threadpool(refuse, request, error)
     yield bytes(made.body).removeprefix(_HEAD)
 
 

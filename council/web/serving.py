@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import signal
@@ -12,13 +11,13 @@ from contextlib import suppress
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import iter_route_contexts
+from fastapi.security import APIKeyCookie, HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import council
 from council import listening
@@ -30,28 +29,30 @@ from council.web.operations import Asked
 
 HOST, PORT = "127.0.0.1", 8420
 TOKEN = "web-token"  # a file in `.council`
-HEAD_BYTES, HEAD_SECONDS = 32 * 1024, 10.0
 _SLACK = 64 * 1024  # bytes of a body beside its text
 _STATIC = f"{os.path.dirname(__file__)}/static"
 
 
 def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     """Return everything that is served, behind its guard."""
-    failures: tuple[Any, ...] = (errors.Refusal, RequestValidationError, HTTPException, Exception)
+    failures = errors.Refusal, RequestValidationError, HTTPException, Exception
+    handlers: dict[Any, Any] = dict.fromkeys(failures, refuse)
+    cookie = f"council-{port}"
+    known = HTTPBearer(auto_error=False), APIKeyCookie(name=cookie, auto_error=False)
     web = FastAPI(
         title="council",
         version=council.__version__,
         description=problems.INTERFACE["about"],
         responses=problems.described(),
-        exception_handlers=dict.fromkeys(failures, _failed),
+        exception_handlers=handlers,
+        dependencies=[Depends(one) for one in known],  # the guard is what asks for either
         redirect_slashes=False,  # it would lead to http, also behind a proxy
         docs_url=None,
         redoc_url=None,
     )
     env = {k: v for k, v in app.env.items() if k not in ("COUNCIL_AGENT", "COUNCIL_NAME")}
     web.state.open = lambda: Asked(app.root, app.fixed, env)  # each request reads settings anew
-    cookie = f"council-{port}"
-    web.openapi = lambda: problems.description(web, cookie)  # type: ignore[method-assign]
+    web.openapi = lambda: problems.description(web)  # type: ignore[method-assign]
     configured = app.settings.tables.get("serve", {}).get("origins", [])
     origins = {one.rstrip("/") for one in configured if isinstance(one, str)}
     origins |= {f"http://{name}:{port}" for name in (HOST, "localhost", "[::1]", _named(host))}
@@ -89,18 +90,6 @@ def refuse(request: Request, error: Exception) -> Response:
     return response
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    return refuse(request, error)
-
-
-class _Connection(H11Protocol):
-    """A connection that sends its first request in time, or is closed."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.loop.call_later(HEAD_SECONDS, lambda: None if self.cycle else transport.abort())
-
-
 def start(app: App, host: str, port: int | None) -> tuple[dict[str, Any], Callable[[], None]]:
     """Listen; return where, and what serves until the process is asked to end."""
     wanted = app.settings.tables.get("serve", {}).get("port", PORT) if port is None else port
@@ -108,9 +97,8 @@ def start(app: App, host: str, port: int | None) -> tuple[dict[str, Any], Callab
     address, number = listener.getsockname()[:2]
     name, keys = _named(host or HOST), Keys(listening.token_of(app, TOKEN)[0])
     config = uvicorn.Config(
-        create(app, keys, number, host or HOST), http=_Connection, ws="none", loop="asyncio",
-        proxy_headers=False, server_header=False, access_log=False, log_level="critical",
-        h11_max_incomplete_event_size=HEAD_BYTES, timeout_graceful_shutdown=1,
+        create(app, keys, number, host or HOST), ws="none", loop="asyncio", proxy_headers=False,
+        server_header=False, access_log=False, log_level="critical", timeout_graceful_shutdown=1,
     )  # fmt: skip
     url = f"http://{HOST if name == '0.0.0.0' else '[::1]' if name == '[::]' else name}:{number}"
     place = {"url": url, "host": address, "port": number, "link": f"{url}/?link={keys.link}"}
