@@ -37,7 +37,7 @@ from council.setup import identities
 from council.web import problems
 from council.web.api import COUNCIL, ROOM
 from council.web.operations import FORMS, PREFIX, Form, opened
-from council.web.portrait import Faces, glance, portrait
+from council.web.portrait import Faces, glance, label, portrait
 
 CARDS, ROWS, MESSAGES = 24, 100, 50  # most councils of the home page, minutes, messages of a room
 NOTICES = {
@@ -189,7 +189,7 @@ _ENV = Environment(
     loader=_TEMPLATES, finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True
 )
 _HEAD = _TEMPLATES.get_source(_ENV, "base.html")[0].partition("<title>")[0].encode()
-_ENV.globals.update(when=_when, timed=_timed)
+_ENV.globals.update(when=_when, timed=_timed, label=label)
 _ENV.filters["md"] = html
 
 

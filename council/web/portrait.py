@@ -37,11 +37,10 @@ def label(one: Round) -> str:
 
 
 def glance(app: App, state: State) -> Shown:
-    """Return what a card of the home page shows of an open council."""
+    """Return what a card of the home page shows of an open council, and its own page as well."""
     tally, who = sight.tally(state), Faces(state.participants)
-    people = _people(app, state, tally, who)
-    return {"state": state, "people": people, "meter": meter(state, tally, who),
-            "label": label(state.round())}  # fmt: skip
+    people, counted = _people(app, state, tally, who), meter(state, tally, who)
+    return {"state": state, "tally": tally, "who": who, "people": people, "meter": counted}
 
 
 def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown:
@@ -49,29 +48,27 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
 
     `as_` is for whom it offers an answer.
     """
-    tally, who, is_open = sight.tally(state), Faces(state.participants), not state.ended_at
+    made, is_open = glance(app, state), not state.ended_at
     said = [e for e in state.entries if not state.is_sealed(e)]
-    people, asked = _people(app, state, tally, who), rules.asked(state) if is_open else []
-    hands = [a for a in asked if not state.paused_at and status.by_hand(app, state, a)]
-    hands.sort(
-        key=lambda a: (a != as_, a not in state.participants, not state.participants[a].person)
-    )
+    tally, who, members = made["tally"], made["who"], state.participants
+    asked = rules.asked(state) if is_open else []
+    hands = [a for a in asked if status.by_hand(app, state, a)]
+    hands.sort(key=lambda a: (a != as_, a not in members, not members[a].person))
     phases, signing = state.config.phases, sight.signing(state)
     begun = phases.index(state.phase) if state.phase in phases else 0
-    matrix = {e.agent: e.heard.stances for e in said if e.heard.stances and not e.late}
     questions = sight.unanswered(state) if is_open else []
     options = [o for o in tally.options if not o.by or o.holders or o.letter in tally.leading]
     return {
-        **{"state": state, "open": is_open, "who": who, "said": said, "people": people},
-        **{"label": label, "later": [_LABELS.get(p, p.capitalize()) for p in phases[begun + 1 :]]},
-        **{"told": sight.told(state, tally, {a: who[a]["name"] for a in who}), "tally": tally},
-        **{"options": options, "left": len(tally.options) - len(options)},
-        **{"meter": meter(state, tally, who), "matrix": matrix, "blockers": sight.blockers(state)},
-        **{"used": views.used(state), "signing": signing, "hands": hands},
-        "speaking": [one for one in people if one["does"] in ("writing", "owes")],
+        **made,
+        **{"open": is_open, "said": said, "options": options, "hands": hands},
+        "later": [_LABELS.get(p, p.capitalize()) for p in phases[begun + 1 :]],
+        "told": sight.told(state, tally, {a: who[a]["name"] for a in who}),
+        "matrix": {e.agent: e.heard.stances for e in said if e.heard.stances and not e.late},
+        **{"blockers": sight.blockers(state), "used": views.used(state), "signing": signing},
+        "speaking": [one for one in made["people"] if one["does"] in ("writing", "owes")],
         "acknowledged": lambda entry: sight.acknowledged(state, entry),
         "sealed": [e.agent for e in state.entries if state.is_sealed(e)],
-        "questions": [one for one in questions if one[1] not in state.participants],
+        "questions": [one for one in questions if one[1] not in members],
         "why": explain.explained(app, state.name, state) if is_open else {},
         "synthesis": next((e for e in said[::-1] if e.kind == "synthesis" and not e.late), None),
         "came": views.decision(state) if signing or not is_open else None,
@@ -111,16 +108,16 @@ _SAYS = {"agree": "approve", "partial": "partial", "disagree": "disagree"}
 
 def _people(app: App, state: State, tally: Tally, who: Faces) -> list[Shown]:
     """Return each participant with what it does, what it holds and how that changed."""
-    row, moves, trails = status.row(app, state), dict[str, Shown](), dict[str, list[str]]()
+    row, moves = status.row(app, state), dict[str, Shown]()
     said = [e for e in state.entries if not e.late and not state.is_sealed(e)]
     said = [e for e in said if e.kind not in ("guidance", "synthesis")]
     talks = [r for r in state.rounds if r.phase != m.SYNTHESIZE]
     for talk, count in zip(talks, [*tally.rounds, tally], strict=False):
-        for agent, old, new in [one.values() for one in count.moved]:
-            entry = next((e for e in said if (e.agent, e.tour) == (agent, talk.tour)), None)
-            holders = [a for o in count.options if o.letter == new for a in o.holders]
-            moves |= {agent: _move(entry, talk, holders)} if entry else {}
-            trails[agent] = [*trails.get(agent, [old]), new]
+        for move in count.moved:
+            now = (move["agent"], talk.tour)
+            entry = next((e for e in said if (e.agent, e.tour) == now), None)
+            holders = [a for o in count.options if o.letter == move["to"] for a in o.holders]
+            moves |= {move["agent"]: _move(entry, talk, holders)} if entry else {}
     held, texts = ({a: getattr(o, key) for o in tally.options for a in o.holders}
                    for key in ("letter", "text"))  # fmt: skip
     made = list[Shown]()
@@ -133,7 +130,7 @@ def _people(app: App, state: State, tally: Tally, who: Faces) -> list[Shown]:
         shown = {**who[agent], "moved": moves.get(agent), "position": texts.get(agent) or text}
         shown |= {"person": one.person, "advocate": one.advocate, "letter": held.get(agent, "")}
         shown["sure"] = next((e.heard.confidence for e in own[::-1] if e.heard.confidence), None)
-        made.append({**shown, **_doing(state, row, agent), "trail": trails.get(agent, [])})
+        made.append({**shown, **_doing(state, row, agent)})
     return made
 
 
