@@ -51,6 +51,9 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
     made, is_open = glance(app, state), not state.ended_at
     said = [e for e in state.entries if not state.is_sealed(e)]
     tally, who, members = made["tally"], made["who"], state.participants
+    by_round = {one.tour: list[Entry]() for one in state.rounds}
+    for entry in said:
+        by_round.setdefault(entry.tour, []).append(entry)
     asked = rules.asked(state) if is_open else []
     hands = [a for a in asked if status.by_hand(app, state, a)]
     hands.sort(key=lambda a: (a != as_, a not in members, not members[a].person))
@@ -60,7 +63,7 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
     options = [o for o in tally.options if not o.by or o.holders or o.letter in tally.leading]
     return {
         **made,
-        **{"open": is_open, "said": said, "options": options, "hands": hands},
+        **{"open": is_open, "said": by_round, "options": options, "hands": hands},
         "later": [_LABELS.get(p, p.capitalize()) for p in phases[begun + 1 :]],
         "told": sight.told(state, tally, {a: who[a]["name"] for a in who}),
         "matrix": {e.agent: e.heard.stances for e in said if e.heard.stances and not e.late},
@@ -72,17 +75,17 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
         "why": explain.explained(app, state.name, state) if is_open else {},
         "synthesis": next((e for e in said[::-1] if e.kind == "synthesis" and not e.late), None),
         "came": views.decision(state) if signing or not is_open else None,
-        "shown": _shown(state, said, all_),
+        "shown": _shown(by_round, all_),
         "needs": sight.needs(state, hands[0]) if hands else [],
     }
 
 
-def _shown(state: State, said: list[Entry], all_: bool) -> list[int]:
+def _shown(said: dict[int, list[Entry]], all_: bool) -> list[int]:
     """Return the rounds whose answers are on the page."""
-    tours, count = list[int](), 0
-    for one in state.rounds[::-1]:
-        count += sum(entry.tour == one.tour for entry in said)
-        tours += [one.tour] if all_ or len(said) <= MANY or count <= NEWEST or not tours else []
+    tours, left = list[int](), MANY if sum(map(len, said.values())) <= MANY else NEWEST
+    for tour in sorted(said)[::-1]:
+        left -= len(said[tour])
+        tours += [tour] if all_ or left >= 0 or not tours else []
     return tours
 
 
