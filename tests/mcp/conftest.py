@@ -11,15 +11,20 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.scenarios.workspaces import COMMAND, Workspace
 
-TOKEN = "a-token-of-some-length"
+TOKEN, ANN = "a-token-of-some-length", ("--as", "ann")
 
 
 class Served(Workspace):
-    """A workspace whose `council mcp` is reached in one of two ways, by one of two revisions."""
+    """A workspace whose `council mcp` is reached in one of two ways, by one of two revisions.
+
+    `url` is where a server listens already.
+    """
 
     def __init__(self, root, way="stdio", mode="auto"):
         super().__init__(root)
-        self.way, self.mode = way, mode
+        self.way, self.mode, self.url = way, mode, ""
+        self.run("init", str(root), "--agents", "ann,bea", "--lang", "en")
+        self.json("convene", "Which kettle?", "--agents", "ann,bea", "--name", "tea")
 
     @asynccontextmanager
     async def client(self, *words, **more):
@@ -30,22 +35,20 @@ class Served(Workspace):
                 yield client
             return
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        with self.http(*words) as url:
-            async with (
-                httpx2.AsyncClient(headers=headers, timeout=60) as carrier,
-                Client(
-                    streamable_http_client(url, http_client=carrier), mode=self.mode, **more
-                ) as client,
-            ):
-                yield client
+        async with httpx2.AsyncClient(headers=headers, timeout=60) as carrier:
+            with self.http(*words) as url:
+                way = streamable_http_client(url, http_client=carrier)
+                async with Client(way, mode=self.mode, **more) as client:
+                    yield client
 
     @contextmanager
     def http(self, *words):
+        if self.url:
+            yield self.url
+            return
+        words = [*COMMAND, "mcp", "--http", "--port", "0", *words]
         env = {**self.env, "COUNCIL_MCP_TOKEN": TOKEN}
-        process = subprocess.Popen(
-            [*COMMAND, "mcp", "--http", "--port", "0", *words],
-            cwd=self.root, env=env, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = subprocess.Popen(words, cwd=self.root, env=env, stderr=subprocess.PIPE, text=True)
         try:
             line = process.stderr.readline()
             assert "listening on http://127.0.0.1:" in line and TOKEN not in line
@@ -61,15 +64,17 @@ OLDER = [pytest.param(f"{way}-legacy", marks=pytest.mark.slow) for way in ("stdi
 
 @pytest.fixture(params=[*WAYS, *OLDER])
 def served(request, tmp_path):
-    return opened(Served(tmp_path, *request.param.split("-")))
+    return Served(tmp_path, *request.param.split("-"))
 
 
 @pytest.fixture
 def stdio(tmp_path):
-    return opened(Served(tmp_path))
+    return Served(tmp_path)
 
 
-def opened(served):
-    served.run("init", str(served.root), "--agents", "ann,bea", "--lang", "en")
-    served.json("convene", "Which kettle?", "--agents", "ann,bea", "--name", "tea")
-    return served
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One server, for ann, of all tests that leave the council as it is."""
+    made = Served(tmp_path_factory.mktemp("shared"), "http")
+    with made.http(*ANN) as made.url:
+        yield made

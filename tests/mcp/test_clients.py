@@ -1,13 +1,15 @@
 """`council mcp` with the client of the official SDK: both ways, both revisions."""
 
 import json
+from functools import partial
 
 import anyio
 import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-ANN = ("--as", "ann")
+from tests.mcp.conftest import ANN, TOKEN
+
 TOOLS = "context respond wait convene status show explain say call message"
 TOOLS = {*TOOLS.split(), "artifact_publish", "artifact_fetch"}
 
@@ -54,21 +56,16 @@ def test_a_change_reaches_who_follows(served):
         async with served.client(*ANN, message_handler=hear) as client:
             listed = await client.list_resources()
             assert uri in [str(one.uri) for one in listed.resources]
-            if served.mode == "legacy":
-                await client.session.subscribe_resource(uri)
-            follows = served.mode == "legacy" or client.listen(resource_subscriptions=[uri])
+            say = partial(served.json, "say", "Be quick.", "--name", "tea")
             with anyio.fail_after(60):
-                if follows is True:
-                    await anyio.to_thread.run_sync(served.json, "say", "Be quick.", "--name", "tea")
+                if served.mode == "legacy":
+                    await client.session.subscribe_resource(uri)
+                    await anyio.to_thread.run_sync(say)
                     await told.wait()
                 else:
-                    async with follows as events:
-                        await anyio.to_thread.run_sync(
-                            served.json, "say", "Be quick.", "--name", "tea"
-                        )
-                        async for event in events:
-                            assert str(event.uri) == uri
-                            break
+                    async with client.listen(resource_subscriptions=[uri]) as events:
+                        await anyio.to_thread.run_sync(say)
+                        assert str((await anext(aiter(events))).uri) == uri
             found = await client.read_resource("council://record/tea")
             assert json.loads(found.contents[0].text)["guidance"][0]["text"] == "Be quick."
 
@@ -94,9 +91,9 @@ FAULTS = [
 ]  # fmt: skip
 
 
-def test_what_fails_is_a_text(stdio):
+def test_what_fails_is_a_text(shared):
     async def main():
-        async with stdio.client(*ANN) as client:
+        async with shared.client() as client:
             for tool, given, says in FAULTS:
                 said = text(await client.call_tool(tool, given), failed=True)
                 assert says in said and "\n" not in said, (tool, given)
@@ -104,9 +101,9 @@ def test_what_fails_is_a_text(stdio):
     anyio.run(main)
 
 
-def test_arguments_come_as_clients_send_them(stdio):
+def test_arguments_come_as_clients_send_them(shared):
     async def main():
-        async with stdio.client(*ANN) as client:
+        async with shared.client() as client:
 
             async def data(tool, **given):
                 return json.loads(text(await client.call_tool(tool, given)))
@@ -128,14 +125,14 @@ def test_arguments_come_as_clients_send_them(stdio):
             assert (await data("say", text="Be brief.", to=""))["outcome"] == "recorded"
 
     anyio.run(main)
-    assert "Hi." in stdio.run("msg", "inbox", "--as", "bea").stdout
+    assert "Hi." in shared.run("msg", "inbox", "--as", "bea").stdout
 
 
-def test_a_long_result_is_read_in_parts(stdio):
+def test_a_long_result_is_read_in_parts(shared):
     words = "x" + "é" * 60_000  # no part ends between two letters by chance
 
     async def main():
-        async with stdio.client(*ANN) as client:
+        async with shared.client() as client:
             held = await client.call_tool("artifact_publish", {"text": words})
             ask = {"artifact": held.structured_content["artifactId"], "offset": 0}
             whole, following = "", "offset 0"
@@ -217,14 +214,14 @@ def test_a_person_reads_and_convenes(stdio):
     anyio.run(main)
 
 
-def test_http_needs_the_token_and_a_name_of_this_machine(stdio):
+def test_http_needs_the_token_and_a_name_of_this_machine(shared):
     ask = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    with stdio.http() as url, httpx2.Client() as client:
+    with shared.http() as url, httpx2.Client() as client:
         for headers, status in [
             ({}, 401), ({"Authorization": "Bearer x"}, 401),
             ({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403),
         ]:  # fmt: skip
-            own = {"Authorization": "Bearer a-token-of-some-length"} if status != 401 else {}
+            own = {"Authorization": f"Bearer {TOKEN}"} if status != 401 else {}
             done = client.post(url, json=ask, headers={**own, **headers})
             assert done.status_code == status
 

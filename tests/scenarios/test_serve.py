@@ -2,10 +2,8 @@
 
 import http.client
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -92,10 +90,3 @@ def test_what_cannot_be_served_is_one_line(workspace: Make) -> None:
         for words in (("--port", port), ("--port", "99999"), ("--host", "203.0.113.1")):
             done = w.run("serve", *words)
             assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    code = "import sys; sys.modules['uvicorn'] = None; from council import __main__ as m\n"
-    code += "sys.exit(m.run(['serve', '--root', sys.argv[1]]))"
-    env = {"PATH": os.environ["PATH"]}
-    words = [sys.executable, "-c", code, str(w.root)]
-    done = subprocess.run(words, capture_output=True, text=True, env=env, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (6, 1), done.stderr
-    assert "pip install 'council-files[web]'" in done.stderr
