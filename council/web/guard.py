@@ -75,14 +75,9 @@ class Guard:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        keys: Keys,
-        origins: set[str],
-        cookie: str,
-        most: int,
+        self, app: ASGIApp, keys: Keys, origins: set[str], cookie: str, most: int,
         refuse: Callable[[Request, Refusal], Response],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.app, self.keys, self.cookie, self.most = app, keys, cookie, most
         self.origins, self.refuse = {one.lower() for one in origins}, refuse
         self._hosts = {name for origin in self.origins for name in _hosts(origin)}

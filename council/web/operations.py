@@ -134,13 +134,9 @@ FORMS = list[Form]()
 
 
 def operation(
-    router: APIRouter,
-    path: str,
-    status_code: int = 201,
-    page: str = "",
-    then: str = "",
+    router: APIRouter, path: str, status_code: int = 201, page: str = "", then: str = "",
     **more: Any,
-) -> Callable[[Act], Act]:
+) -> Callable[[Act], Act]:  # fmt: skip
     """Offer a function of a workspace to programs, and to the form of a page.
 
     If it has a parameter `key`, that may also be the header `Idempotency-Key`.
@@ -150,11 +146,8 @@ def operation(
         known, as_keyword = inspect.signature(act, eval_str=True), inspect.Parameter.KEYWORD_ONLY
         at = [one for one in known.parameters.values() if one.kind is not as_keyword]
         body = [one for one in known.parameters.values() if one.kind is as_keyword]
-        is_needed = any(one.default is one.empty for one in body)
-        fields: Any = {
-            one.name: (one.annotation, ... if one.default is one.empty else one.default)
-            for one in body
-        }
+        defaults = {one.name: ... if one.default is one.empty else one.default for one in body}
+        fields: Any = {one.name: (one.annotation, defaults[one.name]) for one in body}
         name = "".join(re.findall(r"\w+", router.prefix[len(PREFIX) :] + path.title()))
         shape = create_model(name, __base__=Shape, __doc__=act.__doc__, **fields)
 
@@ -167,9 +160,10 @@ def operation(
                 given["key"] = given.get("key") or header
             return act(app, **at, **given)
 
-        kind = shape if is_needed else shape | None
-        made = inspect.Parameter("body", as_keyword, annotation=kind)
-        at.append(made if is_needed else made.replace(default=None))
+        kind, default = (
+            (shape | None, None) if ... not in defaults.values() else (shape, at[0].empty)
+        )
+        at.append(inspect.Parameter("body", as_keyword, annotation=kind, default=default))
         if "key" in fields:
             at.append(inspect.Parameter("header", as_keyword, annotation=Key, default=""))
         carried.__signature__ = inspect.Signature(at)  # type: ignore[attr-defined]

@@ -178,8 +178,8 @@ def _when(at: str | None) -> Markup:
 
 def _until(at: str, now: times.datetime) -> Markup:
     """Return how far ahead an instant is, in whole minutes."""
-    minutes = max(0, int((times.instant(at) - now).total_seconds()) // 60)
-    words = times.spoken(timedelta(minutes=minutes))
+    left = max(times.instant(at) - now, timedelta())
+    words = times.spoken(timedelta(minutes=left // timedelta(minutes=1)))
     return Markup('<time datetime="{}" data-until>{}</time>').format(at, words)
 
 
@@ -228,7 +228,7 @@ def home(app: App, _: Values) -> Values:
     needs += made["problems"]
     more = len(made["conversations"]) - len(cards)
     shown = {"needs": needs[:ROWS], "councils": cards, "more": more, "broken": made["errors"]}
-    return {**shown, "rooms": made["channels"][:8], "minutes": _minutes(app)[:6]}
+    return {**shown, "rooms": made["channels"][:8], "minutes": minutes.rows(app.root)[:6]}
 
 
 def council(app: App, at: Values) -> Values:
@@ -248,15 +248,10 @@ def new(app: App, _: Values) -> Values:
 # --- minutes ---
 
 
-def _minutes(app: App, search: str = "") -> list[Values]:
-    rows = minutes.rows(app.root, search)
-    return [{**row, "file": os.path.basename(row["path"]).removesuffix(".md")} for row in rows]
-
-
 def archive(app: App, at: Values) -> Values:
     """List minutes, or those that have some words."""
-    rows, search = _minutes(app, at["search"]), at["search"]
-    return {"rows": rows[:ROWS], "more": max(0, len(rows) - ROWS), "search": search}
+    rows = minutes.rows(app.root, at["search"])
+    return {"rows": rows[:ROWS], "more": max(0, len(rows) - ROWS), "search": at["search"]}
 
 
 def minute(app: App, at: Values) -> Values:
