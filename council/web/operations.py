@@ -160,10 +160,9 @@ def operation(
                 given["key"] = given.get("key") or header
             return act(app, **at, **given)
 
-        kind, default = (
-            (shape | None, None) if ... not in defaults.values() else (shape, at[0].empty)
-        )
-        at.append(inspect.Parameter("body", as_keyword, annotation=kind, default=default))
+        at.append(inspect.Parameter("body", as_keyword, annotation=shape))
+        if ... not in defaults.values():
+            at[-1] = at[-1].replace(annotation=shape | None, default=None)
         if "key" in fields:
             at.append(inspect.Parameter("header", as_keyword, annotation=Key, default=""))
         carried.__signature__ = inspect.Signature(at)  # type: ignore[attr-defined]

@@ -5,45 +5,37 @@ import json
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.scenarios.workspaces import Workspace
-
-Make = Callable[..., Workspace]
 pytestmark = pytest.mark.slow
 
 
 class Server:
     """A server of a workspace; `said` is its JSON document."""
 
-    def __init__(self, process: subprocess.Popen[str], root: Path) -> None:
+    def __init__(self, process, root) -> None:
         self.process, self.said = process, json.loads(process.stdout.readline())
         self.token = (root / self.said["token"]).read_text().strip()
 
-    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+    def ask(self, method: str, path: str, body=None, **headers: str):
         """Return the response to a request; its body is read later."""
         connection = http.client.HTTPConnection("127.0.0.1", self.said["port"], timeout=60)
-        bearer = {} if headers else {"Authorization": f"Bearer {self.token}"}
-        told = {**bearer, "Content-Type": "application/json", **headers}
-        connection.request(method, path, json.dumps(body) if body else None, told)
+        headers = headers or {"Authorization": f"Bearer {self.token}"}
+        headers = {"Content-Type": "application/json", **headers}
+        connection.request(method, path, json.dumps(body) if body else None, headers)
         return connection.getresponse()
 
     def zombies(self) -> int:
         """Return how many children have ended and were not waited for."""
-        done = subprocess.run(
-            ["ps", "-o", "stat=", "--ppid", str(self.process.pid)], capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
+        command = ["ps", "-o", "stat=", "--ppid", str(self.process.pid)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.stdout.count("Z")
 
 
 @contextmanager
-def serving(workspace: Workspace, *words: str) -> Iterator[Server]:
+def serving(workspace, *words: str):
     process = workspace.start("serve", "--port", "0", "--json", *words)
     try:
         yield Server(process, workspace.root)
@@ -52,15 +44,14 @@ def serving(workspace: Workspace, *words: str) -> Iterator[Server]:
         process.wait()
 
 
-def test_a_server_from_its_link_to_its_end(workspace: Make) -> None:
+def test_a_server_from_its_link_to_its_end(workspace) -> None:
     w = workspace("ada", "bob")
     w.program("ada", 'echo "## Position"; echo "Green tea, says ada."')
     with serving(w) as server:
         assert server.said["url"] == f"http://127.0.0.1:{server.said['port']}"
         assert (w.root / server.said["token"]).stat().st_mode & 0o777 == 0o600
-        opened = server.ask(
-            "GET", server.said["link"].removeprefix(server.said["url"]), Accept="*/*"
-        )
+        link = server.said["link"].removeprefix(server.said["url"])
+        opened = server.ask("GET", link, Accept="*/*")
         assert opened.status == 303
         cookie = opened.headers["Set-Cookie"].partition(";")[0]
         assert server.ask("GET", "/api/council/status", Cookie=cookie).status == 200
@@ -83,7 +74,7 @@ def test_a_server_from_its_link_to_its_end(workspace: Make) -> None:
         assert server.process.stderr.read() == ""
 
 
-def test_what_cannot_be_served_is_one_line(workspace: Make) -> None:
+def test_what_cannot_be_served_is_one_line(workspace) -> None:
     w = workspace("ada")
     with serving(w) as server:
         port = str(server.said["port"])

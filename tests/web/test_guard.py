@@ -60,11 +60,6 @@ def asked(served, method: str, path: str, query: str = "", **headers: str) -> tu
     return sent[0]["status"], {k.decode(): v.decode() for k, v in sent[0]["headers"]}, len(read)
 
 
-def test_static_files_are_kept_a_while(served) -> None:
-    got = served.client().get("/static/style.css")
-    assert (got.status_code, got.headers["cache-control"]) == (200, "max-age=300")
-
-
 def test_no_body_of_a_stranger_is_read_and_none_is_read_without_end(served) -> None:
     status, headers, read = asked(served, "POST", "/api/council/debates", expect="100-continue")
     assert (status, headers["connection"], read) == (401, "close", 0)

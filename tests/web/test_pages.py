@@ -251,7 +251,8 @@ def test_errors_are_pages_and_strangers_are_told_to_open_the_link(served, browse
     stranger = served.client(Accept="text/html")
     got = stranger.get("/")
     assert got.status_code == 401 and "open the link" in Page(got.text).text
-    assert stranger.get(f"{HOST}/static/style.css").status_code == 200
+    got = stranger.get(f"{HOST}/static/style.css")
+    assert (got.status_code, got.headers["cache-control"]) == (200, "max-age=300")
 
 
 def test_a_long_council_is_folded_and_can_be_read_whole(served, browser) -> None:

@@ -19,25 +19,19 @@ def blocks(data: bytes) -> list[dict[str, str]]:
     return found
 
 
-class Reader:
-    """A reader of a stream."""
-
-    def __init__(self, stream: Stream, about: str = "", last: str = "") -> None:
-        self.stream, self.about, self.last = stream, about, last
-
-    async def read(self, until: str) -> list[dict[str, str]]:
-        """Return the blocks up to one whose data contains a text, then leave."""
-        data, follow = b"", self.stream.follow(self.about, self.last)
-        await self.stream.look()
-        try:
-            async with asyncio.timeout(30):
-                async for piece in follow:
-                    data += piece
-                    if until in data.decode():
-                        break
-        finally:
-            await follow.aclose()
-        return blocks(data)
+async def read(stream: Stream, until: str, about: str = "", last: str = "") -> list[dict[str, str]]:
+    """Return what a reader is sent up to a block whose data contains a text, then leave."""
+    data, follow = b"", stream.follow(about, last)
+    await stream.look()
+    try:
+        async with asyncio.timeout(30):
+            async for piece in follow:
+                data += piece
+                if until in data.decode():
+                    break
+    finally:
+        await follow.aclose()
+    return blocks(data)
 
 
 async def readers(stream: Stream, count: int) -> None:
@@ -57,10 +51,10 @@ def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
 
     async def play() -> None:
         stream = Stream(lambda: app)
-        ready = await Reader(stream).read("ready")
+        ready = await read(stream, "ready")
         assert ready[0]["event"] == "ready"
-        first = asyncio.create_task(Reader(stream).read("One."))
-        other = asyncio.create_task(Reader(stream, other_name).read("Other."))
+        first = asyncio.create_task(read(stream, "One."))
+        other = asyncio.create_task(read(stream, "Other.", other_name))
         await readers(stream, 2)
         service.say(app, name, "One.", "", "ann")
         service.say(app, other_name, "Other.", "", "ann")
@@ -72,15 +66,15 @@ def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
         assert len(seen) == 2
         service.say(app, name, "Two.", "", "ann")
         service.steer(app, name, "cancel")
-        missed = await Reader(stream, name, one["id"]).read('"archived"')
+        missed = await read(stream, '"archived"', name, one["id"])
         told = [json.loads(block["data"]).get("type") for block in missed]
         assert told[:2] == [None, "guided"]
         assert "ended" in told
         expected = [block["id"] for block in missed[1:]]
-        whole = await Reader(stream, name, ready[0]["id"]).read('"archived"')
+        whole = await read(stream, '"archived"', name, ready[0]["id"])
         assert [block["id"] for block in whole][-len(expected) - 1 :] == [one["id"], *expected]
         for anew in (stream, Stream(lambda: app)):  # what is not kept, also after a new start
-            lost = await Reader(anew, "", "no-such-id:1.0").read("}")
+            lost = await read(anew, "}", "", "no-such-id:1.0")
             assert lost[0]["event"] == "reset"
 
     asyncio.run(play())
@@ -93,7 +87,7 @@ def test_a_sealed_answer_is_not_on_the_stream_and_a_hand_edit_is(served) -> None
 
     async def play() -> None:
         stream = Stream(lambda: app)
-        reader = asyncio.create_task(Reader(stream).read("typed by hand"))
+        reader = asyncio.create_task(read(stream, "typed by hand"))
         await readers(stream, 1)
         stated = service.Stated(status="responded")
         service.respond(app, "active", "ada", "A secret.", stated)
