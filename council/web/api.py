@@ -95,9 +95,8 @@ def convene(
 @operation(councils, f"{COUNCIL}/answers", 201, COUNCIL)
 def answer(
     app: Workspace, name: Name, *, as_: Word, text: Text = "", position: Text = "", new: Text = "",
-    choice: Line = "", stances: Stances = NONE, kind: Kind = "",
-    confidence: Confidence = None, status: Line = "", task: Line = "", key: Line = "",
-    amend: bool = False, check: bool = False,
+    choice: Line = "", stances: Stances = NONE, kind: Kind = "", confidence: Confidence = None,
+    status: Line = "", task: Line = "", key: Line = "", amend: bool = False, check: bool = False,
 ) -> Any:  # fmt: skip
     """Give the answer of this round: `text`, or the other fields, or both.
 
@@ -107,8 +106,8 @@ def answer(
         stances = [f"{peer}={word}" for peer, word in stances.items()]
     stated = service.Stated(
         position=position or new * (choice in ("", "new")), choice=choice, stances=stances,
-        confidence=confidence, status=status, only=kind, task=task, key=key,
-        amend=amend, check=check,
+        confidence=confidence, status=status, only=kind, task=task, key=key, amend=amend,
+        check=check,
     )  # fmt: skip
     if not (text.strip() or stated.is_answer()):
         raise Invalid("no-text", "there is no text", "give text, or a position, choice or stances")
