@@ -40,7 +40,7 @@ Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f
 Words = Annotated[list[Word], Field(max_length=100)]
 Count = Annotated[int, Field(ge=1, le=1000)] | None
 Kind = Literal["", "vote", "synthesis"]
-Stances = Annotated[list[Line], Field(max_length=100)] | dict[str, Line]
+Stances = Annotated[list[Line], Field(max_length=100, examples=[["ada=agree:it is cheap"]])]
 Confidence = Annotated[int, Field(ge=1, le=5)] | None
 COUNCIL, ROOM = "/councils/{name}", "/rooms/{name}"
 NONE: list[str] = []
@@ -102,8 +102,6 @@ def answer(
 
     `new` is the position of the choice `new`.
     """
-    if isinstance(stances, dict):
-        stances = [f"{peer}={word}" for peer, word in stances.items()]
     stated = service.Stated(
         position=position or new * (choice in ("", "new")), choice=choice, stances=stances,
         confidence=confidence, status=status, only=kind, task=task, key=key, amend=amend,

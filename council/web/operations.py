@@ -45,7 +45,7 @@ class Shape(BaseModel):
         """Return the body that a form is; what was not filled in is left out.
 
         Lists are separated by commas, or are fields of one name. Fields such as `stances.ada` are
-        entries of an object; two of one name are a value with a colon.
+        entries of a list, `ada=VALUE`; two of one name are a value with a colon.
         """
         made: dict[str, Any] = {}
         for field in cls.model_fields.values():
@@ -53,11 +53,11 @@ class Shape(BaseModel):
             words = [str(one).replace("\r\n", "\n").strip() for one in sent.getlist(key)]
             if get_origin(field.annotation) is list:
                 made[key] = list(filter(None, map(str.strip, ",".join(words).split(","))))
+                for part in [one for one in sent if one.startswith(f"{key}.")]:
+                    value = list(map(str, sent.getlist(part)))
+                    made[key] += [f"{part[len(key) + 1 :]}={':'.join(value)}"] * bool(value[0])
             elif words and words[-1]:
                 made[key] = words[-1]
-            for part in [one for one in sent if one.startswith(f"{key}.") and sent.getlist(one)[0]]:
-                value = ":".join(map(str, sent.getlist(part)))
-                made.setdefault(key, {})[part[len(key) + 1 :]] = value
         return cls.model_validate(made, strict=False)
 
 

@@ -12,7 +12,6 @@ from council.observe import explain, status
 
 HUES = 8  # colours of avatars
 MANY, NEWEST = 40, 10  # where there are more answers than that, only so many are on the page
-_LABELS = {m.VOTE: "Vote", m.SYNTHESIZE: "Synthesis"}
 Shown = dict[str, Any]
 
 
@@ -32,8 +31,7 @@ class Faces(dict[str, Shown]):
 
 def label(one: Round) -> str:
     """Return the name of a round for people."""
-    name = _LABELS.get(one.phase, one.phase.capitalize())
-    return f"Round {one.tour}" if one.phase == m.DELIBERATE else name
+    return f"Round {one.tour}" if one.phase == m.DELIBERATE else one.phase.capitalize()
 
 
 def glance(app: App, state: State) -> Shown:
@@ -64,7 +62,7 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
     return {
         **made,
         **{"open": is_open, "said": by_round, "options": options, "hands": hands},
-        "later": [_LABELS.get(p, p.capitalize()) for p in phases[begun + 1 :]],
+        "later": [one.capitalize() for one in phases[begun + 1 :]],
         "told": sight.told(state, tally, {a: who[a]["name"] for a in who}),
         "matrix": {e.agent: e.heard.stances for e in said if e.heard.stances and not e.late},
         **{"blockers": sight.blockers(state), "used": views.used(state), "signing": signing},
