@@ -101,36 +101,32 @@ def test_a_lost_marker_stops_every_change(machine):
     assert "mine" in (here / "tab").read_text()
 
 
-@pytest.mark.parametrize(
-    ("when", "runs"),
-    [("*/15 22-6 * * *", False), ("*/15 * * * fri-mon", False), ("*/15 * * * 5-1", False),
-     ("0 8 * nov-feb *", False), ("*/15 22-23,0-6 * * *", True),
-     ("*/15 * * * fri,sat,sun,mon", True), ("0~59 * * * *", True),
-     ("0~59/5 8-18 * * mon-fri", True), ("~ * * * *", True), ("@hourly", True), ("@reboot", False),
-     ("# 5 * * * *", False)],
-)  # fmt: skip
-def test_a_line_written_by_hand(machine, when, runs):
-    here, root, env = machine
-    line = f"{when} /opt/bin/council heartbeat --root {schedule.escaped(root)}"
-    (here / "tab").write_text(line + "\n")
-    assert bool(schedule.clocks(root, env)) is runs
+BY_HAND = [
+    *((one, True) for one in (
+        "*/15 22-23,0-6 * * * {c}", "*/15 * * * fri,sat,sun,mon {c}", "0~59 * * * * {c}",
+        "0~59/5 8-18 * * mon-fri {c}", "~ * * * * {c}", "@hourly {c}",
+        "5 * * * * cd '{root}' && council heartbeat", "5 * * * * (cd '{root}'; council heartbeat)",
+        "5 * * * * cd '{root}'; nice /usr/bin/council heartbeat --wait",
+        "5 * * * * COUNCIL_ROOT='{root}' council heartbeat",
+        "5 * * * * python3 -m council heartbeat '--root={root}'",
+        "5 * * * * bash -lc \"cd '{root}' && council heartbeat\"",
+        "5 * * * * cd ~/my\\ 100\\%\\ team && council heartbeat",
+    )),
+    *((one, False) for one in (
+        "*/15 22-6 * * * {c}", "*/15 * * * fri-mon {c}", "*/15 * * * 5-1 {c}", "0 8 * nov-feb * {c}",
+        "@reboot {c}", "# 5 * * * * {c}", "5 * * * * {c} --dry-run",
+    )),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["cd '{root}' && council heartbeat", "cd '{root}'; nice /usr/bin/council heartbeat --wait",
-     "COUNCIL_ROOT='{root}' council heartbeat", "python3 -m council heartbeat '--root={root}'",
-     "bash -lc \"cd '{root}' && council heartbeat\"", "(cd '{root}'; council heartbeat)",
-     "cd ~/my\\ 100\\%\\ team && council heartbeat"],
-)  # fmt: skip
-def test_other_ways_to_run_the_heartbeat_are_known(machine, command, monkeypatch):
+@pytest.mark.parametrize(("line", "runs"), BY_HAND)
+def test_a_line_written_by_hand(machine, line, runs, monkeypatch):
     here, root, env = machine
     monkeypatch.setenv("HOME", env["HOME"])
-    (here / "tab").write_text(f"5 * * * * {command.format(root=root)}\n")
-    assert len(list(schedule.clocks(root, env))) == 1
-    assert not list(schedule.clocks(os.path.dirname(root), env))
-    (here / "tab").write_text(f"5 * * * * {command.format(root=root)} --dry-run\n")
-    assert not list(schedule.clocks(root, env))
+    command = f"/opt/bin/council heartbeat --root {schedule.escaped(root)}"
+    (here / "tab").write_text(line.format(root=root, c=command) + "\n")
+    assert len(schedule.clocks(root, env)) == runs
+    assert not schedule.clocks(os.path.dirname(root), env)
 
 
 @pytest.mark.parametrize("is_enabled", [True, False])
