@@ -38,13 +38,11 @@ def add(
     if discord or from_:
         relay.refuse_slave(app)
     table: dict[str, Any] = {key: facts[key] for key in IN_SETTINGS if facts.get(key)}
-    at, data = f"agents.{ident}", None
-    if table:
-        data = _changed(app, ident, lambda text: settings.with_keys(text, at, table))
-    made, folder = list[str](), f"{app.root}/{souls.FOLDER}/{ident}"
+    at, folder = f"agents.{ident}", f"{app.root}/{souls.FOLDER}/{ident}"
+    data = _changed(app, ident, lambda text: settings.with_keys(text, at, table)) if table else None
     is_new = not os.path.lexists(folder)
     try:
-        init.add_folder(app.root, ident, made)
+        init.add_folder(app.root, ident, [])
         if changes := {key: facts[key] for key in IN_SOUL if facts.get(key)}:
             soul = souls.read(app.root, ident) or souls.Soul(id=ident)
             souls.write(app.root, soul.copy(**changes))
@@ -59,7 +57,7 @@ def add(
     now = app.settings.agent(ident, souls.read(app.root, ident))
     code, words = programs.fault(now, app.world, app.root)
     faults = kept + [words] * bool(code)
-    done = {"outcome": "added" if made else "changed", "byHand": now.driver == "manual"}
+    done = {"outcome": "added" if is_new else "changed", "byHand": now.driver == "manual"}
     return {**shown(now), "faults": faults, **done}
 
 

@@ -26,7 +26,7 @@ Script = Callable[[State, str], tuple[str, str]]  # the text and the status of a
 
 def family(app: App, lang: str) -> Iterator[State]:
     """Play document 000's family in a new workspace; see `play`."""
-    lang = lang if lang in init.LANGUAGES else "en"
+    lang = lang if lang == "fr" else "en"
     init.init(app.root, [*FAMILY, "maman"], lang, {"PATH": ""})
     topic, _, brief = _text(lang, "brief").removeprefix("# ").partition("\n\n")
     rows = {row[:2]: row for row in drivers.script(_text(lang, "family"))}
@@ -39,8 +39,7 @@ def rehearse(app: App, opening: service.Opening, seed: int = 0) -> Iterator[Stat
     """Play a council on a question; one dissents, as follows from the seed, the others agree."""
     opening.agents = opening.agents or CAST
     opening.people = list(dict.fromkeys([*opening.agents, *opening.people]))
-    lang = opening.lang or app.settings.language
-    rows = drivers.script(_text(lang if lang in init.LANGUAGES else "en", "rehearsal"))
+    rows = drivers.script(_text(opening.lang or app.settings.language or "en", "rehearsal"))
     said = {row[:2]: (row[3], row[2]) for row in rows}
 
     def script(state: State, agent: str) -> tuple[str, str]:

@@ -77,13 +77,12 @@ def _take(app: App, rows: dict[str, Any], replace: bool = False) -> list[str]:
         for account, (agent, name) in rows.items():
             old = [key for key, one in state.identities.items() if one.agent_id == agent]
             known = state.identities.get(account)
-            if replace:
-                gone = [{"account": key, "agentId": "", "agentName": ""} for key in old]
-                made += [one for one in gone if one["account"] != account]
-            elif old or known:
+            if (old or known) and not replace:
                 if old != [account]:
                     faults.append(f"{account} is {known.agent_id if known else agent}'s already")
                 continue
+            gone = [key for key in old if key != account]
+            made += [{"account": key, "agentId": "", "agentName": ""} for key in gone]
             made.append({"account": account, "agentId": agent, "agentName": name or agent})
         return [{"type": "identified", **one} for one in made]
 

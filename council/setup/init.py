@@ -20,7 +20,6 @@ from council.kernel.record import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from council.app import App
 
-LANGUAGES = ("en", "fr")
 FILES = "setup/files"  # in the package
 PARTS = ("skills", "memory", "tasks", "notes")  # of an agent's folder (document 004)
 FOLDERS = ("memory/shared/artifacts", "memory/shared/briefs", "memory/agents", "conseils")

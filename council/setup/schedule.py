@@ -78,11 +78,9 @@ def schedule(
     if any(one.driver == "openclaw" for one in app.settings.agents.values()) and not remove:
         warnings.append("OpenClaw's own clock does it, too: council integrate openclaw")
     done = "removed" if remove else "installed" if install else ""
-    return {
-        **{"kind": "cron" if is_cron else "systemd", "root": root, "everyS": seconds},
-        **{"done": done, "crontab": "" if done else crontab},
-        **{"files": {} if done else units, "envFile": path, "warnings": warnings},
-    }
+    shown = {"crontab": "", "files": {}} if done else {"crontab": crontab, "files": units}
+    kind = "cron" if is_cron else "systemd"
+    return {"kind": kind, "done": done, **shown, "envFile": path, "warnings": warnings}
 
 
 def clocks(root: str, env: Mapping[str, str]) -> list[dict[str, str]]:

@@ -113,8 +113,8 @@ BY_HAND = [
         "5 * * * * cd ~/my\\ 100\\%\\ team && council heartbeat",
     )),
     *((one, False) for one in (
-        "*/15 22-6 * * * {c}", "*/15 * * * fri-mon {c}", "*/15 * * * 5-1 {c}", "0 8 * nov-feb * {c}",
-        "@reboot {c}", "# 5 * * * * {c}", "5 * * * * {c} --dry-run",
+        "*/15 22-6 * * * {c}", "*/15 * * * fri-mon {c}", "*/15 * * * 5-1 {c}",
+        "0 8 * nov-feb * {c}", "@reboot {c}", "# 5 * * * * {c}", "5 * * * * {c} --dry-run",
     )),
 ]  # fmt: skip
 
