@@ -131,9 +131,8 @@ def again(play: Play, hop: Hop, worker: str, budget: int | None, **pairs: str) -
     """Give the task of a hop that failed to a worker once more (PR-579)."""
     items = [one for one in parted(hop.data, ";") if one.partition("=")[0] not in _OWN]
     own = ";".join(f"{name}={value}" for name, value in pairs.items())
-    whole, text = f"#REF:{hop.task}:text;{own}", ";".join([*items, own])
-    if len(text) > MOST_CHARS:
-        text = f"{items[0]};query={whole}" if items[0][:5] == "call=" else f"task={whole}"
+    text = ";".join([*items, own])
+    text = text if len(text) <= MOST_CHARS else f"task=#REF:{hop.task}:text;{own}"
     message = to_worker(play.state, hop, "R", text, receiver=worker, state="N", budget=budget)
     more = {"retry": int(pairs.get("retry", 0)), "reason": pairs.get("reason", "")}
     send(play, message, after=hop.number, **more)

@@ -67,6 +67,7 @@ READ = [
     (f"<think>\n{GOOD.replace('5', '4')}\n</think>\n{GOOD}", "results=5", ""),
     (GOOD.replace("results=5", "result=" + "x" * 300), "result=" + "x" * 193, "x" * 300),
     (f"```\n{GOOD}\nsix\n\nseven\n```\nBye.", "results=5", "5\nsix\n\nseven"),
+    (f"{GOOD}\nas in M1|W1>O1|S|x|y|z", "results=5", "5\nas in M1|W1>O1|S|x|y|z"),
     ("M2|W1>O1|S|T1|P1|D|-|a=1;b=2", "a=1;b=2", ""),
     ("MSG_02|W1>O1|S|TASK_01|P1|D|done", "done", ""),
     ("Answer: `MSG_02|W|S|TASK_01|done`", "done", ""), (f"- _{GOOD}_", "results=5", ""),

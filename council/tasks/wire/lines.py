@@ -8,6 +8,7 @@ only if it is then valid as a whole.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from council.kernel.errors import Refusal
 from council.kernel.record import Any, Record
@@ -61,7 +62,7 @@ def read_line(text: str, expected: Expected) -> Heard:
         reading = _read(line, expected)
         if reading is None and re.match(r"\s*(```|~~~)", line):
             follows, fenced = follows and not fenced, not fenced
-        elif reading is None:
+        elif reading is None or (follows and reading.refusal):
             more += [line.rstrip()] * follows
         elif reading.refusal:
             whole.refusal = whole.refusal or reading.refusal
@@ -88,8 +89,8 @@ def _joined(whole: Heard, expected: Expected) -> Heard:
     return whole.copy(messages=[o for o in whole.messages if o not in parts[:-1]], result=result)
 
 
-def find(line: str) -> tuple[str, str] | None:
-    """Return the line of the protocol in a line of text and what is before it, None for no line."""
+def find(line: str) -> str:
+    """Return the line of the protocol in a line of text, "" where there is none."""
     bare = re.sub(r"\\([|>_*#-])", r"\1", line.translate({0xA0: " ", 0xFEFF: ""}))
     bare = re.sub(r"</\w{1,10}>$", "", bare.strip())
     if bare.count("|") < 4:
@@ -97,20 +98,18 @@ def find(line: str) -> tuple[str, str] | None:
     bare = bare.strip("| \t") if bare[:1] == "|" else bare
     match = _HEAD.search(bare)
     if not match:
-        return None
+        return ""
     prefix, rest = bare[: match.start()], bare[match.start() :].strip()
     opening = prefix[len(prefix.rstrip("`*_\"'“«")) :]
     closing = opening[::-1].replace("“", "”").replace("«", "»")
-    rest = (rest.rpartition(closing)[0] or rest) if closing else rest
-    return rest, prefix.removesuffix(opening).strip()
+    return (rest.rpartition(closing)[0] or rest) if closing else rest
 
 
 def _read(line: str, expected: Expected) -> Heard | None:
     """Return the message of a line or what is wrong with it, None for words."""
-    reading = find(line)
-    if reading is None:
+    text, request = find(line), expected.request
+    if not text:
         return None
-    text, request = reading[0], expected.request
     mark = next((one for one in "|\t;,/" if text.count(one) >= 4), "|")
     segments = [one.strip() for one in text.split(mark)]
     if not segments[-1] and len(segments) - 1 in COUNTS:
@@ -118,23 +117,16 @@ def _read(line: str, expected: Expected) -> Heard | None:
     version = COUNTS.get(len(segments), "").removesuffix("V5D") if mark == "|" else ""
     names = tables.FORMS[version or expected.version].names
     values = {name: _mended(name, one) for name, one in zip(names, segments, strict=False)}
-    errors = []
     if version:
         parsed = parse("|".join(values.values()), version)
-        try:
+        with suppress(Refusal):
             message = message_of(parsed)
-        except Refusal:
-            errors = parsed.errors
-        else:
             if version != "V5":  # an older line says nothing of these
                 message.depth = request.depth + (message.kind == "X")
                 message.context, message.budget = request.context, request.budget
             cut = values["data"] if len(values["data"]) > MOST_CHARS else ""
             return Heard(messages=[message], result=cut)
-    if reading[1][-1:] not in ":：>" and re.search(r"[^\W\d_]{2}", reading[1]):
-        return None  # prose that speaks of a line
-    if version:
-        places = dict.fromkeys(one.segment - 1 for one in errors if one.segment)
+        places = dict.fromkeys(one.segment - 1 for one in parsed.errors if one.segment)
         faults = [_segment(names[at], segments[at], expected) for at in list(places)[:3]]
         fault = "; ".join(faults) or _say("place", expected)
     elif mark != "|":
@@ -212,7 +204,7 @@ def readable(text: str) -> str:
 def plain(text: str) -> str:
     """Return a text for people: of a line of the protocol in it only what DATA says (PR-557)."""
     lines = [(line, find(line)) for line in text.split("\n")]
-    shown = (readable(one[0].rpartition("|")[2].strip()) if one else line for line, one in lines)
+    shown = (readable(one.rpartition("|")[2].strip()) if one else line for line, one in lines)
     return "\n".join(shown)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from council.kernel.errors import Invalid, Usage
+from council.kernel.errors import Invalid
 from council.kernel.record import Any, Record
 from council.tasks.wire import tables
 
@@ -139,12 +139,10 @@ def detect(text: str) -> str:
 def parse(text: str, version: str = "", strict: bool = False) -> Parsed:
     """Return what a message says, with every fault and warning.
 
-    One line break may end it. `version` is `V1` to `V5`, `V5D`, or "" to find it; another one is
-    refused (Usage). `strict` turns every warning that has a code into a fault (PR-006).
+    One line break may end it. `version` is `V1` to `V5`, `V5D`, or "" to find it. `strict` turns
+    every warning that has a code into a fault (PR-006).
     """
     version = version or detect(text)
-    if version not in (*tables.VERSIONS, "V5D"):
-        raise Usage("usage", f"no protocol version {version[:20]!r}", "use V1, V2, V3, V4 or V5")
     form, line = tables.FORMS[version], re.sub("\r?\n\\Z", "", text)
     is_block, segments = version == "V1", line.split("|")
     unclean = _UNCLEAN.search(re.sub("\r?\n", "", line) if is_block else line)

@@ -104,8 +104,6 @@ def convert(
     gave: the message that it made is turned back into the one that it was. Where the target has no
     place for the message: Refused (`not-convertible`; `rule` says for what).
     """
-    if to not in tables.VERSIONS:
-        raise Usage("usage", f"nothing is written in {to[:20]!r}", "use V1, V2, V3, V4 or V5")
     parsed = (message if isinstance(message, Parsed) else parse(message)).sound()
     line = parsed.text.rstrip("\r\n")
     if sidecar and (sidecar.version, sidecar.converted) == (to, line):
@@ -194,10 +192,8 @@ def build(fields: dict[str, str], version: str = "V5", *, minimal: bool = False)
     """
     inputs = {_NAMES.get(name, name): one for name, one in fields.items()}
     parent = inputs.pop("pid", "")
-    unknown = [name for name in inputs if name not in _DEFAULTS]
-    if unknown or version not in tables.VERSIONS:
-        what = f"no field {unknown[0][:20]!r}" if unknown else f"no version {version[:20]!r}"
-        raise Usage("usage", what, f"fields: {', '.join(_DEFAULTS)}; versions: V1 to V5")
+    if unknown := [name for name in inputs if name not in _DEFAULTS]:
+        raise Usage("usage", f"no field {unknown[0][:20]!r}", f"fields: {', '.join(_DEFAULTS)}")
     values = {**_DEFAULTS, "pri": "P1" if version in ("V3", "V5") else "-"}
     values |= inputs | ({"pri": "-", "state": "-"} if minimal else {})
     values["type"] = _LETTERS.get(values["type"], values["type"])
