@@ -11,7 +11,6 @@ from council.kernel import files
 from council.kernel.errors import Conflict, Invalid, NotFound
 from council.kernel.ids import checked_name
 from council.kernel.record import TYPE_CHECKING, Any
-from council.rooms import relay
 from council.setup import identities, init
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ def add(
         known = ", ".join(programs.presets())
         raise Invalid("bad-preset", f"no preset is called {preset!r}", f"use one of: {known}")
     facts |= {"preset": preset, "capabilities": facts.pop("capability", None)}
-    if discord or from_:
-        relay.refuse_slave(app)
     table: dict[str, Any] = {key: facts[key] for key in IN_SETTINGS if facts.get(key)}
     at, folder = f"agents.{ident}", f"{app.root}/{souls.FOLDER}/{ident}"
     data = _changed(app, ident, lambda text: settings.with_keys(text, at, table)) if table else None
@@ -48,15 +45,15 @@ def add(
             souls.write(app.root, soul.copy(**changes))
         if discord:
             identities.register(app, ident, discord, facts.get("name") or "")
+        faults = identities.scan(app, from_) if from_ else []
         _save(app, data)
     except BaseException:
         if is_new:  # on a full disk files can be removed, not written
             shutil.rmtree(folder, ignore_errors=True)
         raise
-    kept = identities.scan(app, from_) if from_ else []
     now = app.settings.agent(ident, souls.read(app.root, ident))
     code, words = programs.fault(now, app.world, app.root)
-    faults = kept + [words] * bool(code)
+    faults += [words] * bool(code)
     done = {"outcome": "added" if is_new else "changed", "byHand": now.driver == "manual"}
     return {**shown(now), "faults": faults, **done}
 

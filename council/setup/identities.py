@@ -23,7 +23,6 @@ SOURCE = "~/.openclaw/ego.json"  # unless `[paths] identity_source` names anothe
 
 def register(app: App, agent: str, account: str, name: str = "") -> None:
     """Note an agent's account, in the place of an earlier one; its name is its id by default."""
-    relay.refuse_slave(app)
     if not account.isdecimal():
         raise Invalid("bad-account", f"no Discord user id: {account[:40]!r}", "it is a number")
     _take(app, {account: (agent, name)}, replace=True)
@@ -71,6 +70,7 @@ def _take(app: App, rows: dict[str, Any], replace: bool = False) -> list[str]:
     faults: list[str] = []
     if not rows:
         return faults
+    relay.refuse_slave(app)
 
     def decide(state: Any) -> list[dict[str, Any]]:
         made = []

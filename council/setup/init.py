@@ -13,7 +13,7 @@ from contextlib import suppress
 from council.agents import programs as presets
 from council.agents import settings, souls
 from council.kernel import files, shared, times, words
-from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Refused, Usage
+from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Usage
 from council.kernel.ids import checked_name
 from council.kernel.record import TYPE_CHECKING, Any
 
@@ -47,8 +47,6 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
         `root`, `made` (paths below it), `programs` (on PATH), `agents` (those that were given a
         preset now), `known` (all agents), `runnable` (those with a program), `next` (a command).
     """
-    if env.get("COUNCIL_TASK_ID") or env.get("COUNCIL_TOKEN"):
-        raise Refused("in-run", "a run cannot make a workspace", "print your answer instead")
     names = [checked_name(one, "agent id") for one in agents]
     if os.path.lexists(root) and not os.path.isdir(root):
         raise Invalid("not-a-directory", f"{root} is not a directory", "council init DIR")

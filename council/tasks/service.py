@@ -69,9 +69,9 @@ def request(
     """Give what a user asks for to the worker that fits best, in a new context or `ctx`."""
     rules, priority = rules_of(app), priority or "P1"
     word = complexity or "medium"
-    if word not in (*rules.budgets, "unlimited") or priority not in ("P0", "P1", "P2"):
-        what = f"no such priority or complexity: {priority[:20]}, {word[:20]}"
-        raise Usage("usage", what, f"use P0, P1, P2; {', '.join(rules.budgets)}, unlimited")
+    if word not in (*rules.budgets, "unlimited"):
+        hint = f"use {', '.join(rules.budgets)} or unlimited"
+        raise Usage("usage", f"no such complexity: {word[:20]}", hint)
 
     previous = ""
     if ctx and CONTEXTS.knows(app, ctx) and CONTEXTS.document(app, ctx).peek().is_full():

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from council.agents import settings, souls
-from council.kernel.errors import Invalid, Refused
+from council.kernel.errors import Invalid
 from council.setup import init
-
-BARE = {"PATH": "/nonexistent"}
+from tests.setup.conftest import BARE
 
 
 def test_a_workspace_has_its_files_and_a_second_call_changes_nothing(tmp_path):
@@ -64,12 +63,6 @@ def test_a_folder_of_version_0_2_is_refused(tmp_path, mark):
         init.init(str(tmp_path), [], "", BARE)
     assert "cda4bd19" in refused.value.hint
     assert not os.path.exists(tmp_path / "council.toml")
-
-
-def test_a_run_makes_no_workspace(tmp_path):
-    with pytest.raises(Refused):
-        init.init(str(tmp_path), [], "", {**BARE, "COUNCIL_TASK_ID": "x"})
-    assert os.listdir(tmp_path) == []
 
 
 def test_the_skill_keeps_to_the_agent_skills_format():
