@@ -65,7 +65,7 @@ def routes() -> APIRouter:
 
 
 def _live(request: Request) -> Response:
-    """Return the page of a council; a window that opens it is sent what is ready piece by piece."""
+    """Return the page of a council; a window that opens it gets its head before it is made."""
     is_window = request.headers.get("sec-fetch-dest") == "document"
     if is_window and request.app.state.open().is_open(request.path_params["name"]):
         return StreamingResponse(_pieces(request), media_type="text/html")
@@ -73,25 +73,13 @@ def _live(request: Request) -> Response:
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    """Yield the head, for which a window fetches the style; then what is above the council."""
-    yield (sent := _HEAD)
+    yield _HEAD
     try:
-        app, name = request.app.state.open(), request.path_params["name"]
-        state = await run_in_threadpool(service.find, app, name)
-        above = rendered(request, "base.html", 200, _begun(state)).body
-        sent = bytes(above).partition(b"<main")[0]
-        yield sent.removeprefix(_HEAD)
-        made = await run_in_threadpool(_shown, COUNCIL, request, state=state)
+        made = await run_in_threadpool(_shown, COUNCIL, request)
     except Exception as error:
         refuse = request.app.exception_handlers[Exception]
         made = await run_in_threadpool(refuse, request, error)
-        sent = _HEAD if sent == _HEAD else bytes(made.body).partition(b"<main")[0]
-    yield bytes(made.body).removeprefix(sent)
-
-
-def _begun(state: State) -> Values:
-    events = f"{PREFIX}/councils/{quote(state.name)}/events" * (not state.ended_at)
-    return {"title": state.topic, "events": events}
+    yield bytes(made.body).removeprefix(_HEAD)
 
 
 async def _sent(one: Form, request: Request) -> Response:
@@ -110,12 +98,12 @@ def _done(one: Form, request: Request, sent: FormData) -> Response:
 
 
 def _shown(
-    path: str, request: Request, sent: FormData | None = None, problem: Any = None, **at: Any
+    path: str, request: Request, sent: FormData | None = None, problem: Any = None
 ) -> Response:
     """Return a page, with all that was typed where a form was refused."""
     (template, made), app = PAGES[path], request.app.state.open()
     status = problem.more["status"] if problem else 200
-    at |= {"search": "", "as": "", **request.query_params, **request.path_params}
+    at: Values = {"search": "", "as": "", **request.query_params, **request.path_params}
     typed = sent or FormData()
     at["as"] = typed.get("as") or at["as"]
     common = {
@@ -233,10 +221,11 @@ def home(app: App, _: Values) -> Values:
 
 def council(app: App, at: Values) -> Values:
     """Show a council: live while it runs, the decision first when it has ended."""
-    state = at.get("state") or service.find(app, at["name"])
+    state = service.find(app, at["name"])
     made = portrait(app, state, at["as"], "all" in at)
     made["path"] = state.name if made["open"] else state.conversation_id
-    return {"c": made, **_begun(state)}
+    events = f"{PREFIX}/councils/{quote(state.name)}/events" * made["open"]
+    return {"c": made, "events": events}
 
 
 def new(app: App, _: Values) -> Values:
