@@ -16,6 +16,10 @@ PLAY = [
     ("convene Tea? --agents ada,bea --name k", 0, "  asked: ada, bea"),
     ("respond Yes. --as ada", 0, "ada: COLLECT, round 1: recorded"),
     ("respond Yes. --as ada", 0, "was recorded before"), ("respond No. --as ada", 4, "council: "),
+    ("respond No. --as ada --json", 4, '{"error":{"code":"already-answered",'),
+    ("respond Yes! --as ada --amend", 0, ": recorded"), ("respond --as bea", 2, "there is no text"),
+    ("respond Yes. --as bea --status nonsense", 3, "nonsense"),
+    ("respond Yes. --as bea --name nowhere", 5, "no open conversation fits 'nowhere'"),
     ("show k --last 1", 0, "answers are sealed until all have answered."),
     ("status", 0, "  bea: WAITING, answers by hand"),
     ("status --problems", 0, "\n    council schedule --install"),
@@ -31,12 +35,16 @@ PLAY = [
     ("wait --as ada --timeout 1s", 7, "ada: not your turn yet"),
     ("say Hurry. --as Anna", 0, "k: said"), ("log", 0, "  anna  COLLECT, round 1"),
     ("pause", 0, "k: paused\n  now in COLLECT, round 1"),
-    ("resume --for 30m", 0, "k: deadline 2026-11-28T"), ("pause --all", 0, "no agent is started"),
+    ("resume --for 30m", 0, "k: deadline 2026-11-28T10:30"), ("resume", 0, "(nothing to change)"),
+    ("extend 30m", 0, "k: deadline 2026-11-28T11:00"), ("pause --all", 0, "no agent is started"),
     ("schedule --cron", 0, " heartbeat --root "), ("schedule --systemd", 0, "\nKillMode=process"),
     ("agent add dan --role critic", 0, "dan: added\n  "),
     ("agent remove dan", 0, "  its folder is now "), ("stop --now", 0, "k: stopped\n  minutes: "),
     ("list minutes", 0, "2026-11-28T09:00:00Z  "), ("list minutes --stats", 0, "minutes: 1"),
-    ("explain k", 0, "k (minutes): over\n  read it: "),
+    ("explain k", 0, "k (minutes): over\n  read it: "), ("cancel k", 5, "k is over"),
+    ("say k --stars 4", 0, "4 of 5 (mean 4.0)"), ("convene Two? --name two", 0, "opened two"),
+    ("cancel two --reason Twice.", 0, "two: cancelled\n  minutes: "),
+    ("list minutes --json", 0, '"outcome":"cancelled"'),
     ("wait --as ada --name k", 8, "k is over\n  minutes: "),
     ("forget k --dry-run", 0, "remove conseils/"),
     ("forget k --yes", 0, "removed memory/shared/.council/closed/"),
@@ -66,6 +74,7 @@ def test_a_workspace_that_nobody_asked_for_or_inside_another_is_named(
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.delenv("COUNCIL_ROOT", raising=False)
     monkeypatch.chdir(tmp_path)
+    assert way_in.run(["status"]) == 5 and "council init" in capsys.readouterr().err
     rehearse = ["ask", "--rehearse", "Tabs?"]
     for line, told in (
         (rehearse, f"! there was no workspace: made one in {tmp_path}\n"),

@@ -17,6 +17,7 @@ from tests.docs.player import SOURCE, Newcomer
 README = (SOURCE / "README.md").read_text(encoding="utf-8")
 DOCS = {path.name: path.read_text(encoding="utf-8") for path in SOURCE.glob("docs/*.md")}
 ENGINE = "postgresql://council@db.example/council"
+PANELS = ("Everyday", "Conversations", "Rooms", "Workspace")
 SLOW = [name for name in DOCS if "```console slow" in DOCS[name]]
 
 
@@ -105,3 +106,5 @@ def test_the_help_lists_only_commands_that_exist() -> None:
     listed = set(re.findall(r"^[│ ]+([a-z]+)  ", done.stdout, re.M))
     assert words <= listed, words - listed
     assert max(map(len, done.stdout.splitlines())) <= 80
+    panels = [done.stdout.index(f"─ {one} ─") for one in PANELS]
+    assert panels == sorted(panels) and "archive" not in done.stdout

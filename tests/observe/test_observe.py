@@ -74,21 +74,19 @@ def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words)
     assert "kept" not in left
 
 
-def test_ceilings_are_named_while_somebody_is_waited_for(ws):
-    ws.open("small", max_runs=1)
-    ws.add("small", run(), work.answered("x.1.ada.1", "2026-11-28T09:01:00Z", work.Use(tokens=5)))
-    assert status.status(ws.app)["limitsReached"] == ["max_runs"]
-
-
 def test_problems_of_the_workspace(ws):
     copies = [f"council-{n}" for n in ("k-conversation.md.conflict1", "k-conversation-LAPTOP.md")]
     for name in [*copies, "council-gone-conversation.md"]:  # the last one was saved late
         Path(f"{ws.root}/memory/shared/{name}").write_text("words")
     with open(f"{ws.root}/council.toml", "a") as file:
         file.write("typo = 1\n")
+    ws.open("small", max_runs=1)
+    ws.add("small", run(), work.answered("x.1.ada.1", "2026-11-28T09:01:00Z", work.Use(tokens=5)))
+    assert status.status(ws.app)["limitsReached"] == ["max_runs"]
+    ws.change("small", lambda _: [{"type": "paused", "pausedAt": "2026-11-28T09:01:00Z"}])
     found = status.status(ws.at(1), clocks=True)["problems"]
     assert sorted(one["code"] for one in found) == [
-        *(*["conflict-copy"] * 3, "no-clock", "not-started", "settings")
+        *(*["conflict-copy"] * 3, "max_runs", "no-clock", "not-started", "settings")
     ]
     assert "LAPTOP" in printing.text(printing.Said(data=status.status(ws.app), reply="status"))
 
@@ -215,26 +213,20 @@ def test_minutes_that_are_gone_or_damaged_are_named_and_written_again(ws, left):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "broken"),
-    [("(agent:bob): WAITING", "(agent:bob): MAYBE", True),
-     ("(agent:bob): WAITING", "(agent:bob): RESPONDED", False), ("# Active", "# Active", False)],
+    ("old", "new", "found"),
+    [("(agent:bob): WAITING", "(agent:bob): MAYBE", "findings"),
+     ("(agent:bob): WAITING", "(agent:bob): RESPONDED", ""), ("# Active", "# Active", ""),
+     ("<!--council:draft 1-bob-->\n", "<!--council:draft 1-bob-->\n\nYes.\n", "notices")],
 )  # fmt: skip
-def test_check_finds_a_broken_page(ws, old, new, broken):
-    path = ws.app.page_of("k")
-    text = Path(path).read_text()
-    Path(path).write_text(text.replace(old, new))
+def test_check_finds_a_broken_page_and_answers_that_do_not_count_yet(ws, old, new, found):
+    path = Path(ws.app.page_of("k"))
+    path.write_text(path.read_text().replace(old, new))
     made = doctor.check(ws.app, "k")
-    assert made["ok"] is not broken
+    assert [key for key in ("findings", "notices") if "bob" in str(made[key])] == [found] * bool(
+        found
+    )
+    assert made["ok"] is (found != "findings")
     assert doctor.check(ws.app, "k")["ok"]  # it is mended by looking
-
-
-def test_check_tells_of_an_answer_that_does_not_count_yet(ws):
-    path = ws.app.page_of("k")
-    text = Path(path).read_text()
-    mark = "<!--council:draft 1-bob-->\n"
-    Path(path).write_text(text.replace(mark, f"{mark}\nYes.\n"))
-    made = doctor.check(ws.app, "k")
-    assert made["ok"] and "bob" in made["notices"][0]
 
 
 def test_the_log_hides_what_is_sealed_until_the_round_is_over(ws):

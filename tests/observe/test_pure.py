@@ -4,7 +4,8 @@ import pytest
 
 from council.councils import evolution, rules
 from council.councils.model import Participant
-from council.observe import doctor, forget, hooks, status
+from council.observe import doctor, forget, status
+from council.observe.hooks import named
 
 PAGE = "council-active-conversation.md"
 
@@ -57,33 +58,22 @@ def answer(agent, tour=1):
     return {**made, "origin": "claimed", "heard": {}}
 
 
-def told(events, state):
-    return [(name, event.get("agentId")) for name, event in hooks.named(events, state)]
+CLOSED = {"type": "round.closed", "tour": 1, "at": "2026-11-28T09:00:00Z", "reason": "agreed"}
+ANN, BOB = ("waiting_for_person", "ann"), ("waiting_for_person", "bob")
 
 
-def test_people_are_told_once_a_round_when_it_begins():
-    events = opened()
-    waiting = [("waiting_for_person", "ann"), ("waiting_for_person", "bob")]
-    assert told(events, folded(*events)) == waiting
-    said = answer("ann")
-    assert told([said], folded(*events, said)) == []
-    assert told([], folded(*events)) == []
-
-
-def test_in_a_round_of_turns_a_person_is_told_when_it_gets_the_floor():
-    events = opened(order="fixed")
-    assert told(events, folded(*events)) == [("waiting_for_person", "ann")]
-    said = answer("ann")
-    assert told([said], folded(*events, said)) == [("waiting_for_person", "bob")]
-
-
-def test_each_event_has_its_hook():
-    events = opened()
-    closed = {"type": "round.closed", "tour": 1, "at": events[0]["at"], "reason": "agreed"}
-    state = folded(*events, {**closed, "absent": {}})
-    assert told([closed], state) == [("consensus", None)]
-    failed = {"type": "run.failed", "id": "x", "agent": "bot"}
-    assert told([failed], state) == [("failed", "bot")]
+@pytest.mark.parametrize(
+    ("order", "events", "hooks"),
+    [("parallel", opened(), [ANN, BOB]), ("parallel", [answer("ann")], []),
+     ("parallel", [], []), ("fixed", opened("fixed"), [ANN]),  # each when it has the floor
+     ("fixed", [answer("ann")], [BOB]),
+     ("parallel", [{**CLOSED, "absent": {}}], [("consensus", None)]),
+     ("parallel", [{"type": "run.failed", "id": "x", "agent": "bot"}], [("failed", "bot")])],
+)  # fmt: skip
+def test_each_event_has_its_hook_and_people_are_told_once(order, events, hooks):
+    first = opened(order)
+    state = folded(*first, *(events if events != first else ()))
+    assert [(name, event.get("agentId")) for name, event in named(events, state)] == hooks
 
 
 def test_the_words_of_one_entry_are_taken_out_of_every_event():
