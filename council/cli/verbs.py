@@ -94,7 +94,7 @@ def say(app: App, given: Given) -> Said:
 
 def steer(app: App, given: Given) -> Said:
     """Carry out stop, pause, resume, cancel, approve or reject: the table has `verb` and `word`."""
-    if given.all_ and not given.for_:
+    if given.all_ and not given.more:
         done = service.halt(app, given.verb == "pause")
         told = "no agent is started" if done["halted"] else "agents are started again"
         return Said(data=done, text=f"{given.word}: {told}")
@@ -104,15 +104,9 @@ def steer(app: App, given: Given) -> Said:
 
         if ended := tasks.cancel(app, given.which, given.reason, by):
             return Said(data=ended, text=f"{given.which}: cancelled")
-    more: dict[str, Any] = {
-        "stop": {"now": bool(given.now_)},
-        "cancel": {"reason": given.reason},
-        "sign": {"approve": given.word == "approved", "why": given.why},
-        "resume": {"more": times.duration(given.for_)} if given.for_ else {},
-    }.get(verb, {})
-    name = app.find(given.which or given.name)
-    done = service.steer(app, name, verb, *[by] * (verb == "sign"), by=by, **more)
-    word = f"deadline {done['timeoutAt']}" if given.for_ else given.word
+    words = {**given.__dict__, "now": given.now_}
+    done = service.steered(app, given.which or given.name, verb, by, words)
+    word = f"deadline {done['timeoutAt']}" if given.more else given.word
     return Said(data=done, more={"word": word})
 
 

@@ -212,7 +212,9 @@ def cancel(state: State, *, at: datetime, reason: str = "") -> list[Event]:
     return _decided(state, "ended", at, status=m.CANCELLED, reason="cancelled", why=reason)
 
 
-def sign(state: State, by: str, *, approve: bool, at: datetime, why: str = "") -> list[Event]:
+def sign(
+    state: State, by: str, *, at: datetime, approve: bool = False, why: str = ""
+) -> list[Event]:
     """Approve or reject the decision as the person that has the last word."""
     word, owner = "approved" if approve else "rejected", state.config.sign_off
     if by == owner and state.signed == word:

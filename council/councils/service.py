@@ -16,7 +16,7 @@ from council.councils.model import Event, Heard, State, fields
 from council.councils.opening import DEFAULT as DEFAULT
 from council.councils.opening import Opening as Opening
 from council.councils.views import place, transition, understood
-from council.kernel import files, ids
+from council.kernel import files, ids, times
 from council.kernel.errors import Away, NotFound, Refusal, Refused, Usage
 from council.kernel.record import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from council.runs.work import Work
 
 POLL = 0.1  # seconds between two looks of `wait`
+_TAKES = {"stop": "now", "pause": "", "resume": "more", "cancel": "reason", "sign": "approve why"}
 FILING = 5.0  # seconds that `wait` gives to whoever writes the minutes
 
 
@@ -245,6 +246,17 @@ def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any
         app, name, lambda state: decide(state, *words, at=app.now, **more), by or person(app)
     )
     return {**after, "outcome": "changed" if change.events else "unchanged"}
+
+
+def steered(app: App, which: str, verb: str, by: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Carry out a verb of a person with those of the `given` values that it takes."""
+    if verb not in _TAKES:
+        what = f"no such verb: {verb[:40]!r}"
+        raise NotFound("not-found", what, f"use {', '.join(_TAKES)}")
+    words = {key: given[key] for key in _TAKES[verb].split() if given.get(key)}
+    if "more" in words:
+        words["more"] = times.duration(words["more"])
+    return steer(app, app.find(which), verb, *[by] * (verb == "sign"), by=by, **words)
 
 
 def halt(app: App, halted: bool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from council.archive import minutes
 from council.councils import opening, service, views
 from council.councils.model import State
 from council.delegation import service as delegation
-from council.kernel import ids, times
+from council.kernel import ids
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal
 from council.observe import status as look
 from council.rooms import decisions
@@ -128,17 +128,8 @@ def steer(
     reason: Line = "", approve: bool = False, why: Text = "", as_: Line = "",
 ) -> Any:  # fmt: skip
     """End the rounds (stop, `now`: at once), pause, resume, cancel; sign for who has to approve."""
-    words: dict[str, dict[str, Any]] = {
-        "stop": {"now": now},
-        "pause": {},
-        "resume": {"more": times.duration(more)} if more else {},
-        "cancel": {"reason": reason},
-        "sign": {"approve": approve, "why": why},
-    }
-    if verb not in words:
-        raise NotFound("not-found", f"no such verb: {verb[:40]!r}", f"use {', '.join(words)}")
-    by = app.person(as_)
-    return service.steer(app, app.find(name), verb, *[by] * (verb == "sign"), by=by, **words[verb])
+    words = {"now": now, "more": more, "reason": reason, "approve": approve, "why": why}
+    return service.steered(app, name, verb, app.person(as_), words)
 
 
 @operation(others, "/rooms")
