@@ -125,6 +125,8 @@ def _read_turn(found: list[Part], form: Form, made: dict[str, Any]) -> None:
     _take(made, "confidence", int(level[1:]) if level else None, seen, True)
     made["stances"], unclear = stances(found, form.peers, form.needs)
     made["faults"] = [] if choice == "abstain" else made["faults"] + unclear
+    if form.kind == "turn" and form.options:
+        made["choice"] = _named(found, text, form)
 
 
 def _one(
@@ -168,6 +170,16 @@ def _chosen(words: str, form: Form) -> str:
     plainly = longest == options.get(letter) if longest else search("reason", tail)
     doubt = search("letter doubt", _bare(tail))
     return letter if letter in options and plainly and not doubt else ""
+
+
+def _named(found: list[Part], position: str, form: Form) -> str:
+    """Return the option that a turn names: as its choice, or as its position begins."""
+    first = fold(position.partition("\n\n")[0])
+    said = without("moves to", without("unchanged aside", first)).lstrip('*_`"“« ')
+    is_named = said != first or said.startswith("option ")
+    own = strongest(found, "choice") or [Part(lines=[said])] * is_named
+    named = _one(own, lambda words: _chosen(words, form))[0]
+    return named if named in form.options else ""
 
 
 def _status(found: list[Part], text: str, quoted: str) -> tuple[str, str]:

@@ -68,7 +68,7 @@ def heard(
     is_json = words[:1] == "{" and words[-1:] == "}" and form.kind in ("turn", "vote")
     if is_json and not (read.faults or read.blockers):  # people read it, too
         words = written(read, read.reasoning, form)
-    heard = _lettered(answers.merge(read, given, parts), words, form)
+    heard = answers.merge(read, given, parts)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
     first = provisional(state, agent)
@@ -88,23 +88,6 @@ def provisional(state: State, agent: str) -> Heard | None:
     """Return what was understood of the answer about which `agent` is asked again."""
     said = said_by(state, state.tour) if agent in state.round().asked else []
     return next((entry.heard for entry in said if entry.agent == agent), None)
-
-
-def _lettered(heard: Heard, text: str, form: Form) -> Heard:
-    """Return a turn with the option that it names: as its choice, or as its position begins."""
-    if form.kind != "turn" or heard.choice or not form.options:
-        return heard
-    from council.councils.answers_words import fold, without  # late: where options were given
-
-    ballot, folded = form.copy(kind="vote"), fold(text)
-    if any(line.lstrip("#*_ ").startswith(("choice", "choix")) for line in folded.split("\n")):
-        named = answers.read(text, ballot).choice
-    else:
-        own = without("unchanged aside", fold(heard.position))
-        said = without("moves to", own).lstrip('*_`"“« ')
-        is_named = said != fold(heard.position) or said.startswith("option ")
-        named = answers.read(f"## Choice\n\n{said}", ballot).choice if is_named else ""
-    return heard.copy(choice=named) if named in form.options else heard
 
 
 def written(given: Heard, text: str, form: Form) -> str:
@@ -169,23 +152,22 @@ def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) ->
             made.append(_checked(quoted.strip().strip('"“”«»'), of, spoken))
             of, quoted = made[-1].of, ""
         of = _named(line, names) or of
-        for words, around, just_before in _in_marks(line):
-            credited = _named(around, names)
-            if (credited or of) and len(words.split()) >= _WORDS and len(made) < _MOST:
-                quote = _checked(words, credited, spoken, of)
-                if quote.found or _named(just_before, names):  # else they may quote nobody
+        for words, before in _in_marks(line):
+            who = _named(before, names) or of
+            if who and len(words.split()) >= _WORDS and len(made) < _MOST:
+                quote = _checked(words, who, spoken)
+                if quote.found or _named(before[-_JUST:], names):  # else they may quote nobody
                     made.append(quote)
         of = of if start or made else ""
     return made[:_MOST]
 
 
-def _in_marks(line: str) -> list[tuple[str, str, str]]:
-    """Return the words between quotation marks, with what is near them and just before them."""
+def _in_marks(line: str) -> list[tuple[str, str]]:
+    """Return the words between quotation marks, with what is before them."""
     found, at = [], 0
     while at < len(line):
         if line[at] in _MARKS and (end := line.find(_MARKS[line[at]], at + 1)) > at:
-            near = f"{line[end + 1 : end + _NEAR]} {line[max(0, at - _NEAR) : at]}"
-            found.append((line[at + 1 : end].strip(), near, line[max(0, at - _JUST) : at]))
+            found.append((line[at + 1 : end].strip(), line[max(0, at - _NEAR) : at]))
             at = end
         at += 1
     return found
@@ -198,15 +180,14 @@ def _named(words: str, names: dict[str, str]) -> str:
     return best if best and at[best] >= 0 else ""
 
 
-def _checked(words: str, of: str, spoken: list[tuple[str, str]], perhaps: str = "") -> Quote:
-    """Return a passage as a quotation: of whom it is credited to, if it said that, else of who did.
+def _checked(words: str, of: str, spoken: list[tuple[str, str]]) -> Quote:
+    """Return a passage as a quotation of whom it is credited to, or of who else said it.
 
     What somebody else said is found: it was said, and the reader sees by whom.
     """
     parts = [part.strip(" .,;:") for part in _plain(words).replace("[...]", "\0").split("\0")]
     holders = [who for who, text in spoken if all(part in text for part in parts)]
-    said_by = of if of in holders or not holders else holders[-1]
-    return Quote(text=words, of=said_by or perhaps * (not holders), found=bool(holders))
+    return Quote(text=words, of=of if of in holders else [of, *holders][-1], found=bool(holders))
 
 
 def _plain(text: str) -> str:

@@ -92,9 +92,7 @@ class _Page:
         self.owing, self.note = owing(state), note
         self.open = state.rounds[-1] if state.rounds and not state.rounds[-1].ended_at else None
         self.entries: dict[int, list[Entry]] = {}
-        seen = [*enumerate(sight.visible(state, ""))]
-        self.spoke = {entry.agent: at for at, entry in seen}  # where each one spoke last
-        self.place = {entry.id: at for at, entry in seen}
+        self.acknowledged = sight.acknowledged(state)
         self.held: dict[str, str] = {}  # the option of each one, now
         self.moves: dict[str, tuple[str, str]] = {}  # before and after each entry
         letters = [one.letter for one in state.options]
@@ -193,8 +191,7 @@ class _Page:
         if entry.kind == "guidance":
             whom = t["to"].format(self.name(entry.target) if entry.target else t["all"])
             parts.append(f"{whom}, {entry.at[:10]} {entry.at[11:16]} UTC")
-            meant = [a for a in self.state.participants if entry.target in ("", a)]
-            since = [a for a in meant if self.spoke.get(a, -1) > self.place.get(entry.id, 0)]
+            since = self.acknowledged[entry.id]
             parts += [t["acknowledged"].format(self.names(since))] if since else []
         elif entry.kind in ("turn", "vote"):
             before, letter = self.moves.get(entry.id, ("", ""))

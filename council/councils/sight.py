@@ -153,17 +153,22 @@ def unanswered(state: State) -> list[tuple[str, str, str]]:
     return [(a, peer, text) for peer in asked for a, text in open_questions(state, peer).items()]
 
 
-def acknowledged(state: State, entry: Entry, reader: str = "") -> list[str]:
-    """Return whom `reader` may see answer after guidance, among those that it was meant for."""
-    seen = visible(state, reader)
-    said = {one.agent for one in seen[seen.index(entry) + 1 :]}
-    return [a for a in state.participants if a in said and entry.target in ("", a)]
+def acknowledged(state: State, reader: str = "") -> dict[str, list[str]]:
+    """Return, by guidance, who of those that it is meant for `reader` may see answer after it."""
+    seen, made = visible(state, reader), dict[str, list[str]]()
+    last = {one.agent: at for at, one in enumerate(seen)}
+    for at, one in enumerate(seen):
+        if one.kind == "guidance":
+            meant = [a for a in state.participants if one.target in ("", a)]
+            made[one.id] = [a for a in meant if last.get(a, -1) > at]
+    return made
 
 
 def guidance(state: State, agent: str) -> list[Entry]:
     """Return what people said to all or to `agent` since its last answer: to be acknowledged."""
-    said = [one for one in state.entries if one.kind == "guidance" and one.target in ("", agent)]
-    return [one for one in said if agent not in acknowledged(state, one, agent)]
+    heard = acknowledged(state, agent)
+    said = [one for one in state.entries if one.id in heard and one.target in ("", agent)]
+    return [one for one in said if agent not in heard[one.id]]
 
 
 def signing(state: State) -> str:

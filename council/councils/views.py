@@ -179,7 +179,7 @@ def debate_session(state: State) -> dict[str, Any]:
 def injection(state: State, entry: Entry) -> dict[str, Any]:
     """Return guidance as a `HumanInjection`, with those who have acknowledged it."""
     said = {"message": entry.text, "injectedAt": entry.at, "round": entry.tour}
-    heard = sight.acknowledged(state, entry)
+    heard = sight.acknowledged(state)[entry.id]
     return _given(**said, targetAgent=entry.target) | {"acknowledgements": heard}
 
 

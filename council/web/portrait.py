@@ -67,7 +67,7 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
         "matrix": {e.agent: e.heard.stances for e in said if e.heard.stances and not e.late},
         **{"blockers": sight.blockers(state), "used": views.used(state), "signing": signing},
         "speaking": [one for one in made["people"] if one["does"] in ("writing", "owes")],
-        "acknowledged": lambda entry: sight.acknowledged(state, entry),
+        "acknowledged": sight.acknowledged(state),
         "sealed": [e.agent for e in state.entries if state.is_sealed(e)],
         "questions": [one for one in questions if one[1] not in members],
         "why": explain.explained(app, state.name, state) if is_open else {},
