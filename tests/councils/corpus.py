@@ -86,14 +86,10 @@ def _council(wanted: dict[str, Any], heard: Heard) -> tuple[list[str], list[str]
         want, got = wanted.get(name, []), getattr(heard, name)
         lost += [name for text in want if not any(text in other for other in got)]
         wrong += [name for other in got if not any(text in other for text in want)]
-    if wanted["status"] == "agreed":
-        lost += ["status"] if not heard.status else []
-        wrong += ["status"] if heard.status not in ("", "AGREED") else []
-    elif wanted["status"] == "responded":
-        wrong += ["status"] if heard.status not in ("", "RESPONDED") else []
-    else:
-        wrong += ["status"] if heard.status else []
-        lost += [] if heard.status else ["status"]
+    words = {"agreed": ["AGREED"], "responded": ["", "RESPONDED"], "RESPONDED": ["RESPONDED"]}
+    want = words.get(wanted["status"], [])
+    lost += ["status"] if not heard.status and "" not in want else []
+    wrong += ["status"] if heard.status and heard.status not in want else []
     return wrong, lost
 
 

@@ -20,13 +20,18 @@ from council.councils.answers_forms import unlabelled
 from council.councils.hearing import Stated, written
 from council.councils.model import STANCES, Fault, Heard, Stance
 from council.kernel.errors import Invalid
-from tests.councils import answers_voices as voices
 from tests.councils import corpus
 from tests.councils.play import Play
 
 TURN = corpus.form_of({"kind": "turn"})
 VOTE = corpus.form_of({"kind": "vote"})
+TURNS = [row["text"] for row in corpus.rows("answers-forms") if row["kind"] == "turn"]
 FREE = Form(kind="contribution", author="ann", peers={"ben": "Ben", "cleo": "Cleo"})
+
+
+def turn(responses: str = "- @claude: agree\n- @gpt: disagree", confidence: str = "4") -> str:
+    parts = {"Position": "Buy the van.", "Responses to Others": responses, "Confidence": confidence}
+    return "\n\n".join(f"## {name}\n{text}" for name, text in parts.items())
 
 
 def words(heard: Heard) -> dict[str, str]:
@@ -55,40 +60,10 @@ def test_corpora_are_heard_right_or_asked(name: str, share: float) -> None:
     assert len(played["right"]) >= share * len(corpus.rows(f"answers{name}"))
 
 
-@pytest.mark.parametrize("row", voices.TURNS, ids=lambda row: row[0][:30])
-def test_turns(row: tuple[str, str | None, str | None, str | None, int | None]) -> None:
-    text, position, claude, gpt, confidence = row
-    heard = read(text, TURN)
-    own = heard.position.replace("\xa0", " ")
-    assert own.startswith(position or "") and bool(position) == bool(own)
-    stances = [words(heard).get(peer) for peer in ("claude", "gpt")]
-    assert (*stances, heard.confidence) == (claude, gpt, confidence)
-    assert bool(heard.faults) == (None in row)
-
-
-@pytest.mark.parametrize("row", voices.VOTES, ids=lambda row: row[0][:30])
-def test_votes(row: tuple[str, str | None, int | None]) -> None:
-    heard = read(row[0], VOTE)
-    assert (heard.choice or None, heard.confidence) == row[1:]
-    assert bool(heard.faults) == (row[1] is None)
-
-
-@pytest.mark.parametrize("row", voices.CONTRIBUTIONS, ids=lambda row: row[0][:30])
-def test_contributions(row: tuple[str, str, list[str]]) -> None:
-    heard = read(row[0], FREE)
-    assert (heard.status, heard.blockers) == row[1:]
-
-
-@pytest.mark.parametrize("words_of", voices.LIMITED)
-def test_a_limited_agreement_is_never_agree(words_of: str) -> None:
-    heard = read(voices._turn(f"- @claude: {words_of}\n- @gpt: disagree"), TURN)
-    assert words(heard).get("claude") != "agree"
-
-
-@pytest.mark.parametrize(("word", "said_as"), voices.PLAIN)
-def test_plain_stances_are_heard(word: str, said_as: str) -> None:
-    heard = read(voices._turn(f"- @claude: {said_as}\n- @gpt: disagree"), TURN)
-    assert words(heard) == {"claude": word, "gpt": "disagree"}
+@pytest.mark.parametrize("row", corpus.rows("answers-forms"), ids=lambda row: row["id"])
+def test_forms_and_stances_in_other_words(row: dict[str, Any]) -> None:
+    heard = read(row["text"], corpus.form_of(row))
+    assert corpus.judge(row, heard)[0] == "right" and bool(heard.faults) == row.get("asked", False)
 
 
 @pytest.mark.parametrize(
@@ -149,12 +124,6 @@ def test_questions_to_peers_and_people(text: str, asked: dict[str, str]) -> None
     assert codes(heard) == ["unclear-blockers"] * (ASIDE in text and "<!" not in text)
 
 
-def test_a_position_is_never_taken_from_prose() -> None:
-    text = "I would wait a year. I agree with @claude. I disagree with @gpt. Confidence: 4"
-    heard = read(text, TURN)
-    assert heard.position == "" and "no-position" in codes(heard)
-
-
 @pytest.mark.parametrize(
     ("said", "position"),
     [*[(one, one) for one in ("No.", "Non.", "Yes.", "Nein.", "None of it.", "404", "OK")],
@@ -174,32 +143,11 @@ def test_unchanged_holds_what_was_held() -> None:
 
 def test_a_synthesis() -> None:
     quoting = "All want tin, as @claude says:\n\n> it is light"
-    text = f"## Consensus Summary\n{quoting}\n\n## Disagreement Summary\nNone.\n\n## Key Insights\n- @claude: light\n\n## Recommendation\nTake tin."
+    text = f"## Consensus Summary\n{quoting}\n\n## Disagreement Summary\nNone.\n\n## Key Insights\n- @claude: light\n\n## Recommendation\nTake tin.\n\nBLOCKING: -"
     heard = read(text, corpus.form_of({"kind": "synthesis"}))
     said = (heard.recommendation, heard.consensus, heard.disagreement)
     assert said == ("Take tin.", quoting, "")
-    assert heard.insights == {"claude": "light"} and not heard.faults
-
-
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [("My draft:\n\n- 🐢 Ben (agent:ben): AGREED\n- @cleo: RESPONDED", False),
-     ("The last line is `STATUS: AGREED` then.", False), ("I AGREED to that in May.", True),
-     ("One is enough. Status: agreed", True), ("I would never say STATUS: AGREED.", True)],
-)  # fmt: skip
-def test_only_words_of_the_author_are_asked_about(text: str, asked: bool) -> None:
-    assert codes(read(text, FREE)) == ["unclear-status"] * asked
-
-
-@pytest.mark.parametrize(
-    ("label", "part"),
-    [("Summary of Disagreements", "disagreement"), ("Remaining points of dissent", "disagreement"),
-     ("Résumé des désaccords", "disagreement"), ("Where we agree", "consensus"),
-     ("Summary of the consensus", "consensus"), ("Overall recommendation", "recommendation")],
-)  # fmt: skip
-def test_a_part_of_a_synthesis_in_other_words_is_heard(label: str, part: str) -> None:
-    text = "## Recommendation\nTin." * (part != "recommendation") + f"\n\n## {label}\nThe fee."
-    assert getattr(read(text, corpus.form_of({"kind": "synthesis"})), part) == "The fee."
+    assert heard.insights == {"claude": "light"} and not heard.faults + heard.blockers
 
 
 def test_a_decision_and_a_recommendation() -> None:
@@ -240,18 +188,6 @@ def test_a_status_is_no_part_of_a_position() -> None:
         assert (heard.position, heard.confidence) == ("Tin.", 4)
 
 
-def test_a_blocker_may_come_first_or_be_a_dash() -> None:
-    assert read("Mon blocage d'abord : le gel.", FREE).blockers == ["le gel."]
-    synthesis = corpus.form_of({"kind": "synthesis"})
-    for form in (FREE, synthesis):
-        assert read("I agree.\n\nBLOCKING: -\n\nSTATUS: AGREED", form).blockers == []
-
-
-def test_an_unlabelled_synthesis_is_the_recommendation() -> None:
-    heard = read("We buy a kettle.", corpus.form_of({"kind": "synthesis"}))
-    assert (heard.recommendation, heard.faults) == ("We buy a kettle.", [])
-
-
 REASONS = """\
 it cannot fail|the only open point is settled|that is why we did not vote for tin
 it does not cost anything|no nests then|a typo is not a wrong dose|the lid never closed
@@ -270,7 +206,7 @@ def test_the_word_in_its_place_counts_unless_its_reason_limits_it(sign: str) -> 
         (LIMITS, {"gpt": "disagree"}),
     ):
         for why in lines.replace("\n", "|").split("|"):
-            text = voices._turn(f"- @claude: agree{sign}{why}.\n- @gpt: disagree")
+            text = turn(f"- @claude: agree{sign}{why}.\n- @gpt: disagree")
             assert words(read(text, TURN)) == want, why
 
 
@@ -326,11 +262,11 @@ def test_a_run_that_printed_no_answer_has_failed(line: str, code: str) -> None:
 
 def test_the_question_shows_what_is_in_doubt() -> None:
     for text, words in (
-        (voices._turn(confidence="4\n\nNo, wait: 3"), "No, wait: 3"),
-        (voices._turn("- @claude: agree\n\nOn reflection: no."), "On reflection"),
+        (turn(confidence="4\n\nNo, wait: 3"), "No, wait: 3"),
+        (turn("- @claude: agree\n\nOn reflection: no."), "On reflection"),
     ):
         assert words in question(read(text, TURN), TURN)
-    assert read(voices._turn(confidence="4\n\nSorry again for the delay."), TURN).confidence == 4
+    assert read(turn(confidence="4\n\nSorry again for the delay."), TURN).confidence == 4
 
 
 WRAPS = {
@@ -513,9 +449,9 @@ def test_any_text_is_read(text: str, letter: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(voices.TURNS), st.sampled_from(voices.TURNS))
-def test_merge_keeps_what_was_understood(one: tuple[str, ...], other: tuple[str, ...]) -> None:
-    first, second = read(one[0], TURN), read(other[0], TURN)
+@given(st.sampled_from(TURNS), st.sampled_from(TURNS))
+def test_merge_keeps_what_was_understood(one: str, other: str) -> None:
+    first, second = read(one, TURN), read(other, TURN)
     merged = merge(first, second, parts_of(first))
     assert merged.stances.items() >= first.stances.items()
     assert merged.position == (first.position or second.position)
@@ -524,13 +460,13 @@ def test_merge_keeps_what_was_understood(one: tuple[str, ...], other: tuple[str,
 
 
 def test_an_answer_to_the_question_needs_no_label() -> None:
-    first = read(voices._turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
+    first = read(turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
     assert codes(first) == ["unclear-stance"]
     again = TURN.copy(asked=["stance:claude"])
     for text in ("partial", "- @claude: partial — the beams", "@claude: partial"):
         merged = merge(first, read(text, again), parts_of(first))
         assert (words(merged), merged.faults) == ({"claude": "partial", "gpt": "disagree"}, [])
-    first = read(voices._turn("- @claude: agree — if tested\n- @gpt: disagree"), TURN)
+    first = read(turn("- @claude: agree — if tested\n- @gpt: disagree"), TURN)
     assert (
         merge(first, read("partial", again), parts_of(first)).stances["claude"].comment
         == "if tested"
@@ -538,7 +474,7 @@ def test_an_answer_to_the_question_needs_no_label() -> None:
 
 
 def test_the_question_asks_for_the_parts_in_doubt_alone() -> None:
-    heard = read(voices._turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
+    heard = read(turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
     text = question(heard, TURN)
     assert 'I read "agree if tested"' in text and "- @claude: agree, partial or disagree" in text
     assert "- @gpt: agree, partial" not in text and "## Confidence" not in text
@@ -623,12 +559,6 @@ def test_a_position_that_begins_with_a_letter_is_that_option(position: str, choi
     assert hearing.heard(play.state, "a", text).heard.choice == choice
 
 
-def test_json_is_read() -> None:
-    text = '{"text": "Go ahead.", "status": "AGREED", "blocking": [], "resolved": ["the frost"]}'
-    heard = read(text, FREE)
-    assert (heard.status, heard.blockers, heard.resolved) == ("AGREED", [], ["the frost"])
-
-
 def test_plain_contributions_are_read_without_expressions() -> None:
     """The word file and `re` cost more start-up than the whole of a usual answer."""
     import subprocess
@@ -651,7 +581,7 @@ def test_faults_name_their_part() -> None:
 
 
 def test_nothing_said_about_the_question_leaves_it_open() -> None:
-    first = read(voices._turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
+    first = read(turn("- @claude: agree if tested\n- @gpt: disagree"), TURN)
     again = TURN.copy(asked=["stance:claude"])
     for text in ("HEARTBEAT_OK", "I'm sorry, but I can't assist with that."):
         assert merge(first, read(text, again), parts_of(first)) == first
