@@ -75,7 +75,7 @@ class Page:
         if ours:  # what these say need not be in the state
             values = [t[key][:-3] for t in _BOTH for key in ("quotation", "again")]
             starts = [start for start in starts if start in values]
-        pieces = _owned(reading.parse(text, *(headings := _headings(state))), headings[1])
+        pieces = reading.parse(text, *_headings(state))
         for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
             if piece.kind == "heading" and piece.section == "title":
                 name = piece.name.strip("*_" if piece.name[:1] in ("*", "_") else "")
@@ -213,26 +213,6 @@ def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
         for name in (label, f"{label} (agent:{ident})", label_parts(label)[1], ident):
             people.setdefault(folded(words(name)), ident)
     return known, people
-
-
-def _owned(pieces: list[Piece], people: dict[str, str]) -> list[Piece]:
-    """Return pieces in which the name of a participant with signs around it is its heading.
-
-    Only where its section has no such heading: an editor wrote it in another form.
-    """
-    there = {(one.section, one.who) for one in pieces if one.kind == "heading"}
-    made, owner = list[Piece](), ""
-    for piece in pieces:
-        owner = "" if piece.kind == "heading" else owner
-        start = 0
-        for at, line in enumerate(piece.lines if piece.kind == "text" else ()):
-            who = people.get(folded(words(re.sub(r"<[^>]*>", "", line))), "")
-            is_bare = line.replace(" ", "").isalnum()  # as in a letter to that participant
-            if who and not is_bare and " " in piece.section and (piece.section, who) not in there:
-                made.append(piece.copy(who=owner or piece.who, lines=piece.lines[start:at]))
-                owner, start = who, at + 1
-        made.append(piece.copy(who=owner or piece.who, lines=piece.lines[start:]))
-    return made
 
 
 def adopt(text: str, name: str = "") -> list[Event]:

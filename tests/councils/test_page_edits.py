@@ -308,22 +308,15 @@ def test_an_answer_is_not_taken_back_by_its_status() -> None:
     assert taken.events == []
 
 
-LINES = ["", "– ", "a) ", "> - ", "| "]
-HEADS = ["**{}**", "- ### {}", "＃＃＃ {}", "> ### {}", "{}\n~~~~", "<h3>{}</h3>", ""]
-
-
-@pytest.mark.parametrize(
-    ("line", "head"), [*((x, "### {}") for x in LINES), *(("- ", x) for x in HEADS)]
-)
-def test_an_answer_below_lines_in_another_form(line: str, head: str) -> None:
+@pytest.mark.parametrize("line", ["- ", "", "– ", "a) ", "> - ", "| "])
+@pytest.mark.parametrize("head", [True, False])
+def test_an_answer_below_lines_in_another_form(line: str, head: bool) -> None:
     """It is taken in; without a heading it is nobody's, and the status does not count."""
     council = weather()
-    page = answered(council.page).replace(NOVA, f"{head.format('🌟 Nova')}\n", 1)
+    page = answered(council.page).replace(NOVA, NOVA if head else "", 1)
     taken = council.save(page.replace("- 🌟 Nova (agent:nova)", f"{line}🌟 Nova（agent:nova）"))
-    assert (council.texts("nova"), council.state.notes) == (
-        ([SMALL], []) if head else ([], [SMALL])
-    )
-    assert council.state.phase == ("CHALLENGE" if head else "COLLECT") and bool(head) is not bool(
+    assert council.texts("nova") == [SMALL][:head] and council.state.notes == [SMALL][head:]
+    assert council.state.phase == ("CHALLENGE" if head else "COLLECT") and head is not bool(
         taken.refused
     )
 
