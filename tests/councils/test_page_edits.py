@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 import textwrap
 import unicodedata
 from datetime import UTC, datetime, timedelta
@@ -427,42 +425,7 @@ def test_marks_that_vanish_cost_nothing() -> None:
     assert council.texts("nova") == [SMALL] and council.state.notes == []
 
 
-DOCUMENT = """# Conversation Active : Un bot ?
-
-## Métadonnées
-- Conversation ID: abc
-- Phase courante: CHALLENGE
-- Tour: 2
-- Timeout: 2126-11-28T11:00:00Z
-- Status: ACTIVE
-
-## Brief (immuable)
-La famille demande.
-
-## Participants
-- 🦉 Henry (agent:henry): [status: RESPONDED]
-- 🦎 Sage (agent:sage): [status: WAITING]
-
-## Réponses - Phase COLLECT
-### 🦉 Henry
-[Tour 1]: Oui.
-
-Un script.
-
-### 🦎 Sage
-\\[Tour 1\\]: Non.
-
-## Réponses - Phase CHALLENGE
-### 🦉 Henry
-[Tour 2]: Sage a tort.
-
-### 🦎 Sage
-[Tour 2]: Je commence
-
-## État de Convergence
-- Blocages identifiés: 1
-  - Sage: qui paie ?
-"""
+DOCUMENT = (Path(__file__).parent / "pages" / "document-000.md").read_text(encoding="utf-8")
 
 
 def test_a_page_in_the_form_of_document_000_is_adopted() -> None:
@@ -556,27 +519,6 @@ def test_a_block_of_any_shape_breaks_nothing(key: str, value: Any, inner: str | 
     assert [e.id for e in state.entries] == ["1-henry", "1-sage", "2-henry"]
     taken = kind.edits(made.challenge(), made.challenge(), text, NOW, True)
     assert all(event["type"] in kind.EVENTS for event in taken.events)
-
-
-FORMATTERS = {
-    "prettier": ["--write", "--prose-wrap", "always"], "mdformat": ["--wrap", "80", "--number"],
-    "rumdl": ["fmt", "--no-cache"], "panache": ["format"], "flowmark": ["--inplace", "--nobackup"],
-}  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tool", FORMATTERS)
-def test_a_real_formatter_changes_nothing(tool: str, tmp_path: Path) -> None:
-    if shutil.which(tool) is None:
-        pytest.skip(f"{tool} is not installed")
-    for lang in ("en", "fr"):
-        council, path = weather(lang=lang), tmp_path / f"{lang}.md"
-        for page in (council.page, answered(council.page)):
-            path.write_text(page, encoding="utf-8")
-            subprocess.run([tool, *FORMATTERS[tool], path], check=False, capture_output=True)
-            taken = council.save(path.read_text(encoding="utf-8"))
-            assert taken.refused == [] and bool(taken.events) is (page != council.pages[2])
-        assert council.texts("nova") == [SMALL]
 
 
 @pytest.mark.slow
