@@ -35,7 +35,7 @@ def read_form(text: str, form: Form) -> Heard:
     if form.kind != "contribution" and (announced := search("final form", fold(text))):
         whole = parts(text[announced.end() :], form)
         found = whole if {one.name for one in found} <= {one.name for one in whole} else found
-    if not _has_form(found, form) and (label := _label(text, form)):
+    if not _has_form(found, form) and (label := _label(form)):
         found = parts(label + text, form)
     made: dict[str, Any] = {"faults": []}
     made["blockers"], doubts = _blockers(strongest(found, "blocking"))
@@ -89,12 +89,10 @@ def _has_form(found: list[Part], form: Form) -> bool:
     return any(part.name in PARTS[form.kind] for part in found)
 
 
-def _label(text: str, form: Form) -> str:
+def _label(form: Form) -> str:
     """Return the label that is left out: of a synthesis, or of the one part that is asked."""
-    part = form.asked[0] if len(form.asked) == 1 else ""
-    if "confidence" in form.asked and re.fullmatch(r"\W*[1-5](?:/5)?\W*", text):
-        part = "confidence"
-    part = "recommendation" if form.kind == "synthesis" else part
+    asked = form.asked[0] if len(form.asked) == 1 else ""
+    part = "recommendation" if form.kind == "synthesis" else asked
     return f"## {part.replace('stance:', 'response to ')}\n" * bool(part)
 
 
@@ -143,9 +141,8 @@ def _one(
 
 def _position(words: str, form: Form) -> str:
     """Return the text of a position, also of one that is only named; "" if it cannot be told."""
-    if search("kept", plain(words)):  # perhaps said again behind it, with more
-        again = words.partition(":")[2].strip()
-        return again if form.held and len(again.split()) > 7 else form.held
+    if search("kept", plain(words)):
+        return form.held
     named = search("an option", plain(words))
     if named and named[1].upper() in form.options:
         return form.options[named[1].upper()]

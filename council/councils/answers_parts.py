@@ -75,8 +75,6 @@ def _inside(text: str) -> str:
     texts = _texts(value)
     if len(texts) == 1 and not search("key of a form", text):
         return texts[0]
-    if value is None and "\n" not in text and text.count("\\n") > 2:
-        return text.replace("\\n", "\n").replace('\\"', '"')
     return text
 
 
@@ -196,7 +194,7 @@ def label_of(words: str, author: str) -> tuple[str, str]:
     core = without("label frame", label["name"])
     name = name or next((name for name in _SYNTHESIS if core in table(name)), "")
     to = None if name else search("answer to", label["name"])
-    return ("response", to[1]) if to else (name, label["besides"] or label["number"] or "")
+    return ("response", to[1]) if to else (name, label["besides"] or "")
 
 
 def unmarked(words: str) -> str:
@@ -214,8 +212,6 @@ def _labelled(line: str, heading: re.Match[str] | None, now: Part, form: Form) -
     if not found or not name:
         return None
     words = without("hint", found["words"]) + line[2000:]
-    if found["bold"] and words.count(found["bold"]) % 2:
-        words = words.replace(found["bold"], "", 1)
     words = words.lstrip(":：—–=→|.-*_? ").rstrip() or words.strip(" :.*_=→")
     again = shape < now.shape and name == now.name and not now.first()  # below its heading
     if again or (shape < HEADING and name not in (*PARTS[form.kind], *_COUNCIL)):

@@ -174,9 +174,6 @@ class Page:
             below = lines[start + 1 : end]
             quote = [line for line in below if line.lstrip().startswith(">")]
             if is_marked and end == len(lines):
-                ours = lines[start]
-                while below and self._begins(ours + below[0]) and below[0].strip():
-                    ours += below.pop(0)  # a tool has wrapped it
                 rest += ["", *below]
                 continue
             rest += [line for line in below if quote and line not in quote]

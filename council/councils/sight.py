@@ -52,10 +52,9 @@ def convergence(state: State) -> dict[str, Any]:
 
 def _statuses(state: State) -> Tally:
     """Return the tally of a council: of the round that is open, or that closed last."""
-    talks = state.talks()
+    talks, stay, reached = state.talks(), staying(state), converged(state)
     agreed = [agent for agent, one in state.participants.items() if one.status == m.AGREED]
     agreed = talks[-1].agreed if talks and talks[-1].ended_at else agreed
-    stay, reached = staying(state), converged(state)
     made = Tally(n=len(stay), threshold=len(stay), agreed=agreed, reached=reached)
     made.waiting = [agent for agent in stay if agent not in agreed]
     made.type = "strong" if reached else "none"

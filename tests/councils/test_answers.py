@@ -174,11 +174,7 @@ def test_a_vote_may_be_a_letter_and_its_parts_may_come_one_by_one() -> None:
         "B", {"confidence", "stance:claude", "stance:gpt"},
     )  # fmt: skip
     form = VOTE.copy(asked=[fault.part for fault in first.faults])
-    for text, level in (
-        ("## Confidence\n\n4", 4),
-        ("4/5", 4),
-        ("- @gpt: agree\n- @claude: disagree", None),
-    ):
+    for text, level in (("## Confidence\n\n4", 4), ("- @gpt: agree\n- @claude: disagree", None)):
         both = merge(first, read(text, form), parts_of(first))
         assert (both.choice, both.confidence, bool(words(both))) == ("B", level, level is None)
 

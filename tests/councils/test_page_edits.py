@@ -181,13 +181,6 @@ def test_an_answer_is_taken_in_although_a_tool_was_there(tool: str) -> None:
     assert council.texts("henry") == ["Yes, it is cheap."]
 
 
-def test_a_tool_wraps_the_line_of_a_round() -> None:
-    council = weather()
-    council.save(answered(council.page))
-    taken = council.change(("Tour 1: edited on the", "Tour 1: edited\non the"))
-    assert (taken.events, taken.refused) == ([], [])
-
-
 STATUSES = {
     "RESPONDED": "RESPONDED", "responded": "RESPONDED", "**Responded**": "RESPONDED",
     "`DONE`.": "DONE", "_agreed_": "AGREED", "— ✅ ==Agreed==": "AGREED",

@@ -356,8 +356,7 @@ def test_words_of_a_person_are_acknowledged_by_the_next_answer() -> None:
     assert sight.guidance(play.state, "b") == []
     play.says("a")
     play.says("c")
-    said = [entry for entry in play.state.entries if entry.kind == "guidance"]
-    assert [sight.acknowledged(play.state, one) for one in said] == [["a", "b", "c"], ["b"]]
+    assert [*sight.acknowledged(play.state).values()] == [["a", "b", "c"], ["b"]]
     with pytest.raises(NotFound):
         play.do(decisions.say, "You?", "anna", to="nobody")
 
