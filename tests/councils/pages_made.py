@@ -19,6 +19,7 @@ from council.councils.model import (
     State,
 )
 
+PHASES = ("COLLECT", "CHALLENGE", "RESOLVE")
 FAMILY = {"henry": ("Henry", "🦉"), "sage": ("Sage", "🦎"), "nova": ("Nova", "🌟")}
 
 
@@ -30,21 +31,17 @@ def people(**status: str) -> dict[str, Participant]:
 
 
 def said(agent: str, tour: int, text: str, **more: object) -> Entry:
-    phase = {1: "COLLECT", 2: "CHALLENGE", 3: "RESOLVE"}[tour]
     values: dict[str, object] = {
-        "id": f"{tour}-{agent}", "kind": "contribution", "phase": phase,
+        "id": f"{tour}-{agent}", "kind": "contribution", "phase": PHASES[tour - 1],
         "at": f"2026-11-28T{8 + tour:02}:20:00Z", "status": "RESPONDED", "origin": "verified",
     }  # fmt: skip
     return Entry(agent=agent, tour=tour, text=text, **{**values, **more})
 
 
 def begun(tour: int, **more: object) -> Round:
-    phase = {1: "COLLECT", 2: "CHALLENGE", 3: "RESOLVE"}[tour]
-    values: dict[str, object] = {
-        "order": list(FAMILY),
-        "started_at": f"2026-11-28T{8 + tour:02}:00:00Z",
-    }
-    return Round(tour=tour, phase=phase, **{**values, **more})
+    values: dict[str, object] = {"order": list(FAMILY), "phase": PHASES[tour - 1]}
+    values["started_at"] = f"2026-11-28T{8 + tour:02}:00:00Z"
+    return Round(tour=tour, **{**values, **more})
 
 
 def challenge(lang: str = "en") -> State:
@@ -97,7 +94,7 @@ def blind(lang: str = "en") -> State:
 
 def deliberation(lang: str = "en") -> State:
     """Return a deliberation in its vote."""
-    order = list(FAMILY)
+    order, talk = list(FAMILY), {"phase": "DELIBERATE", "ended_at": "2026-11-28T09:30:00Z"}
     turns = [
         ("henry", 1, "A monorepo.", "", 4, {}),
         ("sage", 1, "Two repositories.", "", 3, {"henry": "disagree"}),
@@ -105,54 +102,29 @@ def deliberation(lang: str = "en") -> State:
         ("sage", 2, "A monorepo.", "A", 4, {"henry": "agree", "nova": "agree"}),
         ("henry", 2, "A monorepo.", "A", 5, {"sage": "partial"}),
     ]
-    entries = [
-        Entry(
-            id=f"{tour}-{agent}",
-            kind="turn",
-            agent=agent,
-            phase="DELIBERATE",
-            tour=tour,
-            at="2026-11-28T09:20:00Z",
-            text=f"## Position\n\n{position}",
-            status="RESPONDED",
-            origin="verified",
-            heard=Heard(
-                position=position,
-                choice=choice,
-                confidence=sure,
-                stances={peer: Stance(word=word) for peer, word in stances.items()},
-            ),
-        )
-        for agent, tour, position, choice, sure, stances in turns
-    ]
+    entries = []
+    for agent, tour, position, choice, sure, words in turns:
+        stances = {peer: Stance(word=word) for peer, word in words.items()}
+        heard = Heard(position=position, choice=choice, confidence=sure, stances=stances)
+        how = {"kind": "turn", "phase": "DELIBERATE", "heard": heard}
+        entries.append(said(agent, tour, f"## Position\n\n{position}", **how))
     guidance = Entry(
         id="2-say-1", kind="guidance", agent="anna", phase="DELIBERATE", tour=2,
         at="2026-11-28T09:31:00Z", text="Think of the budget.",
     )  # fmt: skip
-    vote = Entry(
-        id="3-sage", kind="vote", agent="sage", phase="VOTE", tour=3, at="2026-11-28T09:40:00Z",
-        text="SEALED vote", heard=Heard(choice="A", confidence=4),
-    )  # fmt: skip
+    heard = Heard(choice="A", confidence=4)
+    vote = said("sage", 3, "SEALED vote", kind="vote", phase="VOTE", heard=heard)
+    refused = {"nova": Absence(code="auth", words="The key was refused. See the settings.")}
     rounds = [
-        Round(
-            tour=tour,
-            phase="DELIBERATE",
-            started_at="2026-11-28T09:00:00Z",
-            ended_at="2026-11-28T09:30:00Z",
-            order=order[tour - 1 :] + order[: tour - 1],
-            parallel=False,
-            absent={"nova": Absence(code="auth", words="The key was refused. See the settings.")}
-            if tour == 2
-            else {},
-        )
-        for tour in (1, 2)
+        begun(1, parallel=False, **talk),
+        begun(2, parallel=False, order=order[1:] + order[:1], absent=refused, **talk),
+        begun(3, phase="VOTE", blind=True),
     ]
-    ballot = Round(tour=3, phase="VOTE", started_at="2026-11-28T09:35:00Z", order=order, blind=True)
     return challenge(lang).copy(
         procedure="deliberation",
         config=Config(phases=["DELIBERATE", "VOTE", "SYNTHESIZE"], synthesizer="nova", threshold=2),
         phase="VOTE", tour=3, participants=people(sage="RESPONDED"), blockers=[],
-        rounds=[*rounds, ballot], entries=[*entries[:3], entries[3], guidance, entries[4], vote],
+        rounds=rounds, entries=[*entries[:3], entries[3], guidance, entries[4], vote],
         options=[
             Option(letter="A", text="A monorepo.", by="henry"),
             Option(letter="B", text="Two repositories.", by="sage"),
