@@ -20,7 +20,8 @@ def token_of(app: App, name: str, variable: str = "") -> tuple[str, str]:
     where = f"the variable {variable}" if found else path
     with files.reported("write", path):
         if not found and not os.path.lexists(path):
-            files.write(f"{path}.{os.getpid()}", path, f"{secrets.token_urlsafe(24)}\n".encode())
+            data = f"{secrets.token_urlsafe(24)}\n".encode()
+            files.replace(path, data, 0o600, durable=True)
         data = found.encode() if found else (files.read(path, 1000) or [b""])[0]
     token = data.decode("utf-8", "replace").strip()
     if len(token) < SHORTEST or not token.isascii():

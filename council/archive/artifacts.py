@@ -86,12 +86,12 @@ def read(path: str) -> bytes | None:
 
 def put(path: str, data: bytes, replace: bool = False) -> bool:
     """Write a file whole and durably; False where it is there and is not to be replaced."""
-    new = f"{path}.{os.getpid()}.{get_ident()}.new"
     with files.reported("write", path):
         if (done := shared.put(path, data, replace)) is not None:
             return done
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if replace:
-            files.write(new, path, data, 0o644)
+            files.replace(path, data, durable=True)
             return True
+        new = f"{path}.{os.getpid()}.{get_ident()}"
         return not os.path.lexists(path) and files.publish(path, data, None, new, durable=True)

@@ -10,10 +10,7 @@ from council.kernel.record import Any
 from council.kernel.times import timedelta
 from council.runs import work
 
-
-def settles(event: Event) -> bool:
-    """Return whether the page is to be synced: a round or the conversation ended."""
-    return event["type"] in ("round.closed", "ended")
+SETTLING = ("round.closed", "ended")  # after them the page is synced
 
 
 def evolve(state: State, event: Event) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from council.councils.evolution import EVENTS, evolve, settles
+from council.councils.evolution import EVENTS, SETTLING, evolve
 from council.councils.model import Event, State
 from council.councils.page import render
 from council.councils.rules import due, new, wake, work
 from council.kernel.page import Taken
 from council.kernel.times import datetime
 
-__all__ = ["EVENTS", "adopt", "due", "edits", "evolve", "new", "render", "settles", "wake", "work"]
+__all__ = ["EVENTS", "SETTLING", "due", "evolve", "new", "render", "wake", "work"]
 
 
 def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken:

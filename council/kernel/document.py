@@ -6,8 +6,9 @@ published again: a stale save, a formatter or a sync tool cannot lose what other
 
 A kind is a module of pure functions (any `kind.py`); its state is a `Record` with `rev` and `mark`.
 Its `evolve` gets all events except `adopted` (the state as JSON) and `rendered` (no change), also
-`kept` (`file` in `conflicts/`, `why`), if its `EVENTS` have the type: any other is of a newer
-version, and stops writing. Optional: `settles(event)`: after it the page survives a power cut.
+`kept` (`file` in `conflicts/`, `why`). `EVENTS` are the types that it knows: any other event is of
+a newer version, and stops writing. Optional are `SETTLING` ones: after them the page has to survive
+a power cut, too.
 """
 
 from __future__ import annotations
@@ -87,10 +88,9 @@ class Document(Generic[S]):
             with files.reported("read", self.folder):
                 self._seen = self._look()
                 self._load()
-                if not self._newer:
-                    is_ours = self._last and self._agrees()
-                    if not is_ours or not all(map(files.is_untouched, self._old())):
-                        self._locked(self._open)
+                is_ours = self._last and self._agrees() and not self._old()
+                if not is_ours and not self._newer:
+                    self._locked(self._open)
         except Unexpected as refusal:
             if refusal.code not in ("disk-full", "read-only") or not self._last:
                 raise
@@ -233,8 +233,8 @@ class Document(Generic[S]):
         self._stamp = self._journal.append(line)
         self._last = line
         self._state = state
-        settles = getattr(self._kind, "settles", None)
-        self._durable = self._durable or bool(settles and any(map(settles, line.events)))
+        settling = getattr(self._kind, "SETTLING", ())
+        self._durable |= any(event["type"] in settling for event in line.events)
 
     def _begin_segment(self) -> None:
         weight = self._journal.weight
@@ -296,7 +296,8 @@ class Document(Generic[S]):
         if refused:
             name = f"{seen.digest[:16]}.md"
             os.makedirs(f"{self.folder}/conflicts", exist_ok=True)
-            files.write(f"{self.folder}/page.new", f"{self.folder}/conflicts/{name}", seen.data)
+            path, by = f"{self.folder}/conflicts/{name}", f"{self.folder}/page.new"
+            files.replace(path, seen.data, 0o600, durable=True, by=by)
             files.sync_folder(self.folder)
             events.append({"type": "kept", "file": name, "why": "; ".join(refused)})
         if events:

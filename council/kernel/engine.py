@@ -139,7 +139,7 @@ class Engine:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if own != before:  # it was changed here by hand
             _put_aside(self.state, path)
-        files.write(f"{self.state}/engine.new", path, rows[0][0], 0o644)
+        files.replace(path, rows[0][0], durable=True, by=f"{self.state}/engine.new")
 
     def _close(self, target: str, place: str, page: str, first: str) -> None:
         """Move a folder as its document was closed; a page with other words is kept in it.

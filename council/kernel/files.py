@@ -67,8 +67,11 @@ class Seen:
 
     def name(self, rev: int) -> str:
         """Return the name for putting this file aside: what it will be compared with."""
-        at = f"{self.facts.st_ino}-{self.facts.st_size}-{self.facts.st_mtime_ns % 2**64}"
-        return f"old-{rev}-{'y' if self.young else 'q'}-{self.digest[:12]}-{at}"
+        return f"old-{rev}-{'y' if self.young else 'q'}-{self.digest[:12]}-{_stamp(self.facts)}"
+
+
+def _stamp(facts: os.stat_result) -> str:
+    return f"{facts.st_ino}-{facts.st_size}-{facts.st_mtime_ns % 2**64}"
 
 
 def names(folder: str) -> list[str]:
@@ -171,18 +174,13 @@ def fill(path: str, data: bytes, mode: int, durable: bool, like: Seen | None = N
         os.close(descriptor)
 
 
-def write(new: str, path: str, data: bytes, mode: int = 0o600) -> None:
-    """Write a file durably, by way of `new`: the old bytes or the new ones, no part."""
-    fill(new, data, mode, durable=True)
-    os.rename(new, path)
-    sync_folder(os.path.dirname(path))
-
-
-def replace(path: str, data: bytes, mode: int = 0o644) -> None:
-    """Put a file in place of the one with this name, in one step."""
-    beside = f"{path}.{os.getpid()}.{get_ident()}"
-    fill(beside, data, mode, durable=False)
-    os.rename(beside, path)
+def replace(path: str, data: bytes, mode: int = 0o644, durable: bool = False, by: str = "") -> None:
+    """Put a file in place of the one with this name, in one step; `by` is where it is written."""
+    by = by or f"{path}.{os.getpid()}.{get_ident()}"
+    fill(by, data, mode, durable)
+    os.rename(by, path)
+    if durable:
+        sync_folder(os.path.dirname(path))
 
 
 def publish(path: str, data: bytes, seen: Seen | None, aside: str, durable: bool) -> bool:
@@ -230,19 +228,6 @@ def _exchange(path: str, aside: str) -> None:
         raise OSError(code, os.strerror(code), path)
 
 
-def is_untouched(path: str) -> bool:
-    """Return whether a page that was put aside is as its name says; a young one may not be."""
-    try:
-        return _fits(path, os.lstat(path)) and os.path.basename(path).split("-")[2] == "q"
-    except FileNotFoundError:
-        return True
-
-
-def _fits(path: str, now: os.stat_result) -> bool:
-    facts = [str(now.st_ino), str(now.st_size), str(now.st_mtime_ns % 2**64)]
-    return os.path.basename(path).split("-")[4:] == facts
-
-
 def discard(path: str, later: bool = False) -> bool | None:
     """Remove a page that was put aside, if it is as its name says and no program has it open.
 
@@ -265,9 +250,9 @@ def discard(path: str, later: bool = False) -> bool | None:
             pass
         except OSError as error:  # EAGAIN: it is open; others: the file system has none
             alone = later and error.errno != errno.EAGAIN
-        now, (_, _, letter, start, *_) = os.fstat(descriptor), os.path.basename(path).split("-")
-        same = _fits(path, now)
-        if same and letter == "y":
+        now, (_, _, age, start, stamp) = os.fstat(descriptor), os.path.basename(path).split("-", 4)
+        same = stamp == _stamp(now)
+        if same and age == "y":
             same = digest(os.pread(descriptor, now.st_size + 1, 0)).startswith(start)
         if same and alone:
             remove(path)

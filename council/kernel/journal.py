@@ -116,7 +116,7 @@ class Journal:
         if line.via == SEGMENT:
             self.sync()
             self._path = f"{self._folder}/journal-{line.rev}.jsonl"
-            files.write(f"{self._folder}/segment.new", self._path, data)
+            self._write(self._path, data)
             self._end, self.weight, self._count = len(data), 0, 1
         else:
             self._add(data)
@@ -125,7 +125,7 @@ class Journal:
 
     def _add(self, data: bytes) -> None:
         if self._returns:  # a tool changed the line ends; what was read is written again
-            files.write(f"{self._folder}/segment.new", self._path, _lines_of(self._path))
+            self._write(self._path, _lines_of(self._path))
             self._returns = False
         descriptor = os.open(self._path, _APPEND, 0o600)
         try:
@@ -145,6 +145,9 @@ class Journal:
         self._end, self.weight = self._end + len(data), self.weight + len(data)
         self._count += 1
         self._sync_names()
+
+    def _write(self, path: str, data: bytes) -> None:
+        files.replace(path, data, 0o600, durable=True, by=f"{self._folder}/segment.new")
 
     def move(self, folder: str, page: str) -> None:  # noqa: ARG002 - other machines have one
         """Move the document's folder: it is closed. `page` was the path of its page."""
@@ -207,7 +210,7 @@ class Journal:
             made.setdefault(path, bytearray()).extend(row)
         for path, data in made.items():
             if data != _lines_of(path):
-                files.write(f"{self._folder}/segment.new", path, bytes(data))
+                self._write(path, bytes(data))
         for path in [one for one in self.segments() if one not in made]:
             files.remove(path)
 

@@ -9,6 +9,7 @@ from council.kernel.record import Any, Record
 
 Event = dict[str, Any]
 EVENTS = ("opened", "adopted", "rendered", "answered", "closed", "noted", "draft.set", "kept")
+SETTLING = ("closed",)
 DONE, WAITING = "RESPONDED", "WAITING"
 
 
@@ -55,10 +56,6 @@ def evolve(state: State, event: Event) -> None:
 def due(state: State, now: Any) -> list[Event]:
     over = bool(state.people) and WAITING not in state.people.values()
     return [{"type": "closed", "tour": state.tour}] if over else []
-
-
-def settles(event: Event) -> bool:
-    return bool(event["type"] == "closed")
 
 
 def opened(ident: str, *people: str) -> Any:
