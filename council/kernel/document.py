@@ -275,19 +275,21 @@ class Document(Generic[S]):
                 os.rename(path, now)
                 files.discard(now)
 
-    def _take(self, seen: files.Seen, base: tuple[Any, Line] | None = None) -> None:
+    def _take(self, seen: files.Seen) -> None:
         """Append what was typed on a page; words that cannot be taken in go to `conflicts/`."""
         op = f"edit:{seen.digest}"
         known = self._journal.find("page", seen.digest) or self._journal.find("op", op)
         if known or not seen.data.strip(_BLANK):  # ours, taken in before, or lost in a power cut
             return
         text = decoded(seen.data)
-        base = base or self._base(text)
-        events: list[Event] = []
-        refused: list[str] = []
-        if base is not None:
-            ours = digest(self._rendered(base[0])) == base[1].page
-            taken = self._kind.edits(base[0], self._state, text, self._at, ours)
+        last, events, refused = self._last, list[Event](), list[str]()
+        usual = (last.rev, last.mark) if last.via == "adopt" else (0, "")
+        rev, mark = revision(text) or usual
+        lines = self._journal.read(rev)
+        if lines and (lines[-1].rev, lines[-1].mark) == (rev, mark):
+            base = self._folded(lines)[0]
+            ours = digest(self._rendered(base)) == lines[-1].page
+            taken = self._kind.edits(base, self._state, text, self._at, ours)
             events, refused = list(taken.events), taken.refused
         elif not self._rendered(self._state).startswith(seen.data.rstrip(_BLANK)):
             refused = ["the page names no revision that is known here"]
@@ -303,14 +305,6 @@ class Document(Generic[S]):
         if events:
             self._commit(events, op=op, by="external", via="edit")
 
-    def _base(self, text: str) -> tuple[Any, Line] | None:
-        """Return the state and the line of the revision that a page names, if it is known."""
-        rev, mark = revision(text) or (0, "")
-        lines = self._journal.read(rev)
-        if lines and (lines[-1].rev, lines[-1].mark) == (rev, mark):
-            return self._folded(lines)[0], lines[-1]
-        return None
-
     def _adopt(self, create: bool) -> None:
         """Begin a journal with what a page without one says."""
         self._seen = seen = self._look()
@@ -321,7 +315,6 @@ class Document(Generic[S]):
                 state = self._evolve(state, copied(event))
             rev, mark = revision(decoded(seen.data)) or (1, os.urandom(16).hex())
             self._append(state, max(1, rev), mark, op="", by="external", via="adopt", events=events)
-            self._take(seen, (state, self._last))
         elif not create:
             self._missing()
         elif seen is not None and self.page is not None:

@@ -43,8 +43,6 @@ class Record:
     _kinds: dict[str, str] = {}
     _defaults: dict[str, Any] = {}
     _copied: tuple[str, ...] = ()
-    _deep: tuple[str, ...] = ()
-    _required: tuple[str, ...] = ()
     _keys: dict[str, str] = {}
     _names: dict[str, str] = {}
     _settled = False
@@ -55,22 +53,19 @@ class Record:
         own = {k: str(v) for k, v in annotations.items() if k[0] != "_" and k != "extra"}
         cls._kinds = {**cls._kinds, **own}
         cls._defaults = {**cls._defaults, **{k: getattr(cls, k) for k in own if k in cls.__dict__}}
-        cls._required = tuple(k for k in cls._kinds if k not in cls._defaults)
         cls._copied = tuple(k for k, v in cls._defaults.items() if v.__class__ not in _SCALARS)
-        deep = [k for k, kind in cls._kinds.items() if kind.removesuffix(" | None") not in _PLAIN]
-        cls._deep = (*deep, "extra")
         cls._keys = {name: camel(name) for name in cls._kinds}
         cls._names = {key: name for name, key in cls._keys.items()}
         cls._settled = settled
 
     def __init__(self, **values: Any) -> None:
         own = self.__dict__
+        own["extra"] = {}
         own.update(self._defaults)
         own.update(values)
         for name in self._copied:
             if name not in values:
                 own[name] = copied(own[name])
-        own.setdefault("extra", {})
         if len(own) != len(self._kinds) + 1:
             missing = [name for name in self._kinds if name not in own]
             unknown = [name for name in values if name not in self._kinds]
@@ -87,25 +82,16 @@ class Record:
 
     def copy(self, **changes: Any) -> Self:
         """Return a deep copy with `changes` applied; settled records are shared."""
+        if unknown := changes.keys() - self._kinds.keys():
+            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}")
         twin = object.__new__(type(self))
-        own = twin.__dict__
-        own.update(self.__dict__)
-        for name in self._deep:
-            own[name] = copied(own[name])
-        for name, value in changes.items():
-            if name not in self._kinds:
-                raise TypeError(f"{type(self).__name__} has no {name}")
-            own[name] = value
+        twin.__dict__.update({**copied(self.__dict__), **changes})
         return twin
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object, keys in the order of the fields, unknown keys at its end."""
         own = self.__dict__
-        made = {
-            key: value if (value := own[name]).__class__ in _SCALARS else _written(value)
-            for name, key in self._keys.items()
-        }
-        return {**made, **own["extra"]} if own["extra"] else made
+        return {**{key: _written(own[name]) for name, key in self._keys.items()}, **own["extra"]}
 
     def row(self, always: tuple[str, ...], never: tuple[str, ...] = ()) -> dict[str, Any]:
         """Return a JSON object of the fields `always`, and of others that are not as by default."""
@@ -131,9 +117,8 @@ class Record:
             if value.__class__ is not _PLAIN.get(kind):
                 value = _read(kind, cls.__module__, value, f"{where}.{key}" if where else key)
             values[name] = value
-        for name in cls._required:
-            if name not in values:
-                raise Invalid("bad-value", f"{where or cls.__name__}: {cls._keys[name]} is missing")
+        for name in cls._kinds.keys() - cls._defaults.keys() - values.keys():
+            raise Invalid("bad-value", f"{where or cls.__name__}: {cls._keys[name]} is missing")
         made = cls(**values)
         made.extra = extra
         return made
@@ -159,11 +144,11 @@ def copied(value: Any) -> Any:
 
 def _written(value: Any) -> Any:
     kind = value.__class__
+    if kind in _SCALARS:
+        return value
     if kind is list:
-        return [v if v.__class__ in _SCALARS else _written(v) for v in value]
-    if kind is dict:
-        return {k: v if v.__class__ in _SCALARS else _written(v) for k, v in value.items()}
-    return value if kind in _SCALARS else value.to_json()
+        return [_written(v) for v in value]
+    return {k: _written(v) for k, v in value.items()} if kind is dict else value.to_json()
 
 
 def _read(kind: str, module: str, value: Any, where: str) -> Any:
