@@ -16,6 +16,7 @@ from council.kernel.record import Any, Record
 END = "<!--council:end-->"
 _BLOCK, _EOF = "<!--council-state", "<!--council:eof rev="
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_LOOKED_AT = ("#", "<", "`", "~", "[", "\n ", "\n\t", "\n-", "\n=", "\n\n\n")
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), 127))
 _Lines = list[tuple[str, bool]]  # each with whether it is code
 
@@ -97,9 +98,10 @@ def shown(text: str, level: int) -> str:
     Letters and digits stay as they are. `level` is that of the text's highest heading.
     """
     text = escaped(plain(text))  # in this order: a control character may part a mark
+    whole = f"\n{text}"
+    if text.isascii() and not any(sign in whole for sign in _LOOKED_AT):
+        return text.strip("\n")  # most texts
     lines = text.split("\n")
-    if _is_plain(text, lines):
-        return text.strip("\n")  # most texts: nothing in them needs a look
     fences = "```" in text or "~~~" in text
     made = _fenced(lines) if fences else [(line, False) for line in lines]
     if any(sign in text for sign in ("#", "\n-", "\n=", "\n ")):
@@ -120,16 +122,6 @@ def shown(text: str, level: int) -> str:
         elif kept and (code or kept[-1]):
             kept.append("")
     return "\n".join(kept).strip("\n")
-
-
-def _is_plain(text: str, lines: list[str]) -> bool:
-    """Return whether nothing in a text can be a heading, code, HTML, a link or an extra blank."""
-    return (
-        text.isascii()
-        and not any(sign in text for sign in "#<`~[")
-        and "\n\n\n" not in text
-        and {line[:1] for line in lines}.isdisjoint(" \t-=")
-    )
 
 
 def as_typed(text: str) -> str:

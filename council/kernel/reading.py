@@ -15,6 +15,7 @@ from council.kernel.errors import Invalid
 from council.kernel.page import plain, unescaped
 from council.kernel.record import Any, Record
 
+_STYLES = dict.fromkeys((0xFE0E, 0xFE0F))  # how an emoji is drawn
 QUOTED = ("brief", "entry", "message")
 _MARK = r"<!--council:([a-z]+)((?: +[^\s>]+)*?) *-->"
 _ONLY_MARKS = re.compile(rf"[ \t]*(?:{_MARK}[ \t]*)+$")
@@ -198,12 +199,8 @@ def _behind_fence(lines: list[str], at: int, marks: dict[int, Any]) -> int:
 
 def letters(text: str) -> str:
     """Return the letters, digits and emoji of a text, however accents are written."""
-    text = normalize("NFC", text)
-    return "".join([c for c in text if c.isalnum() or (c > "\x7f" and _is_drawn(c))])
-
-
-def _is_drawn(sign: str) -> bool:
-    return category(sign)[0] in "LMNS" and sign not in "\ufe0e\ufe0f"  # not how an emoji is drawn
+    signs = normalize("NFC", text).translate(_STYLES)
+    return "".join([c for c in signs if c.isalnum() or (c > "\x7f" and category(c)[0] in "LMNS")])
 
 
 def folded(text: str) -> str:
