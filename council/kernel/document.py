@@ -253,7 +253,7 @@ class Document(Generic[S]):
             self._commit([{"type": "rendered"}], op="", by="council", via="render")  # anew by us
             data = self._made or b""
         seen, durable = self._seen, self._durable
-        aside = f"{self.folder}/{seen.name(self._state.rev) if seen else 'page.new'}"
+        aside = f"{self.folder}/{seen.name if seen else 'page.new'}"
         try:
             done = files.publish(self.page, data, seen, aside, durable)
         except FileNotFoundError:
@@ -271,7 +271,7 @@ class Document(Generic[S]):
             seen = None if files.discard(path, True) is not False else files.look(path)
             if seen is not None:
                 self._take(seen)
-                now = f"{self.folder}/{seen.name(self._state.rev)}"
+                now = f"{self.folder}/{seen.name}"
                 os.rename(path, now)
                 files.discard(now)
 
@@ -382,7 +382,7 @@ class Document(Generic[S]):
     def _old(self) -> list[str]:
         """Return the paths of pages that were put aside."""
         names = sorted(files.names(self.folder)) if self.page is not None else []
-        return [f"{self.folder}/{n}" for n in names if n[:4] == "old-" and n.count("-") == 6]
+        return [f"{self.folder}/{n}" for n in names if n[:4] == "old-" and n.count("-") == 2]
 
     def _rendered(self, state: Any) -> bytes:
         page: str = self._kind.render(state)
@@ -393,7 +393,7 @@ class Document(Generic[S]):
         if is_meant is not None and not is_meant(self._state):
             return
         if self.page is not None and self._seen is not None:
-            os.rename(self.page, f"{self.folder}/{self._seen.name(self._state.rev)}")
+            os.rename(self.page, f"{self.folder}/{self._seen.name}")
             self._take_old()
             files.sync_folder(os.path.dirname(self.page))
         target = self._closed(ident)

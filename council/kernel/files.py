@@ -20,7 +20,7 @@ from council.kernel.ids import digest
 from council.kernel.record import Any
 
 _LAST = b"<!--council:eof rev="  # a page's last line begins so
-_YOUNG_NS = 50_000_000  # a later write in the same tick of the file's clock keeps its time
+_YOUNG_NS = 50_000_000
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PAUSE = 0.003  # seconds
@@ -64,14 +64,7 @@ class Seen:
     def __init__(self, data: bytes, facts: os.stat_result) -> None:
         self.data, self.facts, self.digest = data, facts, digest(data)
         self.young = abs(time.time_ns() - facts.st_mtime_ns) < _YOUNG_NS
-
-    def name(self, rev: int) -> str:
-        """Return the name for putting this file aside: what it will be compared with."""
-        return f"old-{rev}-{'y' if self.young else 'q'}-{self.digest[:12]}-{_stamp(self.facts)}"
-
-
-def _stamp(facts: os.stat_result) -> str:
-    return f"{facts.st_ino}-{facts.st_size}-{facts.st_mtime_ns % 2**64}"
+        self.name = f"old-{facts.st_ino}-{self.digest}"  # for putting it aside
 
 
 def names(folder: str) -> list[str]:
@@ -105,10 +98,10 @@ def read(path: str, most: int = 64 << 20) -> tuple[bytes, os.stat_result] | None
 
 def look(path: str) -> Seen | None:
     """Return a page; wait up to 75 ms if it was just changed and looks half-written."""
-    for attempt in range(16):
+    for _ in range(15):
         found = read(path)
         seen = Seen(*found) if found else None
-        if seen is None or not seen.young or _LAST in seen.data or attempt == 15:
+        if seen is None or not seen.young or _LAST in seen.data:
             break
         time.sleep(0.005)
     return seen
@@ -229,7 +222,7 @@ def _exchange(path: str, aside: str) -> None:
 
 
 def discard(path: str, later: bool = False) -> bool | None:
-    """Remove a page that was put aside, if it is as its name says and no program has it open.
+    """Remove a page that was put aside, if its bytes are as its name says and nobody has it open.
 
     A write lease tells; where there are none, `later` says that a command has passed since.
     Return True: it is gone. False: it was written to. None: it has to stay for now.
@@ -250,10 +243,8 @@ def discard(path: str, later: bool = False) -> bool | None:
             pass
         except OSError as error:  # EAGAIN: it is open; others: the file system has none
             alone = later and error.errno != errno.EAGAIN
-        now, (_, _, age, start, stamp) = os.fstat(descriptor), os.path.basename(path).split("-", 4)
-        same = stamp == _stamp(now)
-        if same and age == "y":
-            same = digest(os.pread(descriptor, now.st_size + 1, 0)).startswith(start)
+        data = os.pread(descriptor, os.fstat(descriptor).st_size + 1, 0)
+        same = path.endswith(f"-{digest(data)}")
         if same and alone:
             remove(path)
         return (alone or None) if same else False
