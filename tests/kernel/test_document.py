@@ -2,8 +2,8 @@
 
 import errno
 import os
-import threading
-from datetime import UTC, datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 
@@ -11,24 +11,7 @@ from council.kernel.document import Document
 from council.kernel.errors import Conflict, Invalid, NotFound, Refused, Unexpected
 from council.kernel.ids import digest
 from tests.kernel import toy
-from tests.kernel.toy import note
-
-AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
-
-
-def document(tmp_path, kind=toy, name="d", **options):
-    folder = f"{tmp_path}/.council/conversations/{name}"
-    return Document(folder, f"{tmp_path}/{name}.md", kind, now=AT, **options)
-
-
-def opened(tmp_path, **options):
-    document(tmp_path).change(toy.opened("id1", "ann", "bob"), by="x", at=AT, create=True)
-    return document(tmp_path, **options)
-
-
-def noted(tmp_path, *texts, **options):
-    for text in texts:
-        document(tmp_path).change(note(text), by="x", at=AT, **options)
+from tests.kernel.toy import AT, begun, document, note
 
 
 def page(tmp_path):
@@ -54,7 +37,7 @@ def test_reading_makes_nothing(tmp_path):
 
 
 def test_what_is_decided_and_due_is_one_revision(tmp_path):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     one.change(toy.answer("ann", "yes"), by="ann", at=AT)
     change = one.change(toy.answer("bob", "no"), by="bob", at=AT, op="key", via="http")
     assert [event["type"] for event in change.events] == ["answered", "closed"]
@@ -79,7 +62,7 @@ def test_what_is_decided_and_due_is_one_revision(tmp_path):
     ids=["gone", "empty", "zeros", "torn", "torn and zeros"],
 )
 def test_a_damaged_page_is_restored(tmp_path, damage):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     before = page(tmp_path)
     damage(tmp_path / "d.md")
     one.read()
@@ -98,7 +81,7 @@ def test_a_damaged_page_is_restored(tmp_path, damage):
     ids=["garbage", "no revision", "another clone's", "unknown"],
 )
 def test_a_page_of_no_known_revision_is_kept_aside(tmp_path, text):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     for _ in range(2):  # the second time it is known
         (tmp_path / "d.md").write_bytes(text)
         state = one.read()
@@ -110,9 +93,9 @@ def test_a_page_of_no_known_revision_is_kept_aside(tmp_path, text):
 
 
 def test_words_written_to_a_page_that_was_put_aside(tmp_path):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     with open(tmp_path / "d.md", "a") as editor:
-        noted(tmp_path, "meanwhile")
+        document(tmp_path).change(note("meanwhile"), by="x", at=AT)
         assert [n for n in os.listdir(one.folder) if n.startswith("old-")]
         assert document(tmp_path).read().notes == ["meanwhile"]
         editor.write("\nlate\n")
@@ -121,13 +104,12 @@ def test_words_written_to_a_page_that_was_put_aside(tmp_path):
         editor.write("\nlater\n")
         editor.flush()
         assert document(tmp_path).read().notes == ["meanwhile", "late", "later"]
-    noted(tmp_path, "end")
+    document(tmp_path).change(note("end"), by="x", at=AT)
     assert not [n for n in os.listdir(one.folder) if n.startswith("old-")]
 
 
 def test_a_page_without_a_journal_is_adopted(tmp_path):
-    one = opened(tmp_path)
-    noted(tmp_path, "a note")
+    one = begun(tmp_path, "a note")
     text = page(tmp_path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other/d.md").write_text(text + "\ntyped\n")
@@ -142,7 +124,7 @@ def test_a_page_without_a_journal_is_adopted(tmp_path):
 
 
 def test_a_closed_document_is_not_adopted_again(tmp_path):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     late = page(tmp_path)
     one.close("id1")
     one.close("id1")
@@ -160,7 +142,7 @@ def test_a_closed_document_is_not_adopted_again(tmp_path):
 
 
 def test_a_name_that_was_given_anew_is_not_closed(tmp_path):
-    opened(tmp_path).close("id1")
+    begun(tmp_path).close("id1")
     document(tmp_path).change(toy.opened("id2", "eve"), by="x", at=AT, create=True)
     document(tmp_path).close("id1", lambda state: state.conversation_id == "id1")
     assert document(tmp_path).read().conversation_id == "id2"
@@ -169,7 +151,7 @@ def test_a_name_that_was_given_anew_is_not_closed(tmp_path):
 
 
 def test_closing_takes_in_the_last_words(tmp_path):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     with open(tmp_path / "d.md", "a") as editor:
         editor.write("\nlast\n")
     one.close("id1")
@@ -188,7 +170,7 @@ def test_another_file_has_the_name_of_the_page(tmp_path):
     "make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/passwd", path)]
 )
 def test_a_page_that_is_no_file_is_refused(tmp_path, make):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     os.unlink(tmp_path / "d.md")
     make(tmp_path / "d.md")
     for act in (one.read, lambda: one.change(note("x"), by="x", at=AT)):
@@ -197,20 +179,11 @@ def test_a_page_that_is_no_file_is_refused(tmp_path, make):
         assert caught.value.code == "not-a-file" and "\n" not in caught.value.message
 
 
-class Older:
-    """The toy kind of a version that does not know notes."""
-
-    EVENTS = tuple(kind for kind in toy.EVENTS if kind != "noted")
-
-    def __getattr__(self, name):
-        return getattr(toy, name)
-
-
 def test_an_event_of_a_newer_version_is_kept_and_stops_writing(tmp_path):
-    opened(tmp_path)
-    noted(tmp_path, "new")
+    begun(tmp_path, "new")
     journal = (tmp_path / ".council/conversations/d/journal.jsonl").read_bytes()
-    one = document(tmp_path, Older())
+    known = [one for one in toy.EVENTS if one != "noted"]
+    one = document(tmp_path, toy.changed(EVENTS=known))
     assert one.read().topic == "About id1" and one.peek().notes == []
     (tmp_path / "d.md").write_text(page(tmp_path) + "\nmine\n")
     assert one.read().rev == 2
@@ -221,19 +194,10 @@ def test_an_event_of_a_newer_version_is_kept_and_stops_writing(tmp_path):
     assert document(tmp_path).read().notes == ["new", "mine"]
 
 
-class Reworded:
-    """The toy kind of a version with other words on its page."""
-
-    def __getattr__(self, name):
-        return getattr(toy, name)
-
-    def render(self, state):
-        return toy.render(state).replace("## Notes", "## Remarks")
-
-
 def test_a_page_in_other_words(tmp_path):
-    opened(tmp_path)
-    one = document(tmp_path, Reworded())
+    begun(tmp_path)
+    render = lambda state: toy.render(state).replace("## Notes", "## Remarks")  # noqa: E731
+    one = document(tmp_path, toy.changed(render=render))
     one.read()
     assert "## Notes" in page(tmp_path) and len(one.history()) == 1
     os.unlink(tmp_path / "d.md")
@@ -245,16 +209,16 @@ def test_a_page_in_other_words(tmp_path):
 
 
 def test_a_page_keeps_its_mode(tmp_path):
-    opened(tmp_path)
+    one = begun(tmp_path)
     os.chmod(tmp_path / "d.md", 0o664)
-    noted(tmp_path, "x")
+    one.change(note("x"), by="x", at=AT)
     assert os.stat(tmp_path / "d.md").st_mode & 0o777 == 0o664
     folder = tmp_path / ".council/conversations/d"
     assert os.stat(folder / "journal.jsonl").st_mode & 0o777 == 0o600
 
 
 def test_texts_without_utf8_and_with_marks(tmp_path):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     text = "a \ud800 lone half\n<!--council:end-->\n<!--council-state {} -->"
     one.change(toy.answer("ann", text), by="ann", at=AT)
     state = document(tmp_path).read()
@@ -264,7 +228,7 @@ def test_texts_without_utf8_and_with_marks(tmp_path):
 
 
 def test_bytes_in_no_encoding_are_kept(tmp_path):
-    opened(tmp_path)
+    begun(tmp_path)
     (tmp_path / "d.md").write_bytes(page(tmp_path).encode() + b"\nTr\x8fs bien\n")
     assert document(tmp_path).read().notes == ["Tr\ufffds bien"]
     [kept] = (tmp_path / ".council/conversations/d/conflicts").iterdir()
@@ -272,29 +236,20 @@ def test_bytes_in_no_encoding_are_kept(tmp_path):
 
 
 def test_threads_write_once_each(tmp_path):
-    opened(tmp_path)
-    failed = []
+    begun(tmp_path)
 
-    def write(n):
-        try:
-            for k in range(3):
-                noted(tmp_path, f"note {n} {k}.")
-                document(tmp_path).read()
-        except Exception as fault:
-            failed.append(fault)
+    def write(text):
+        document(tmp_path).change(note(text), by="x", at=AT)
+        document(tmp_path).read()
 
-    threads = [threading.Thread(target=write, args=(n,)) for n in range(12)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert not failed
-    notes = document(tmp_path).read().notes
-    assert sorted(notes) == sorted(f"note {n} {k}." for n in range(12) for k in range(3))
+    texts = [f"note {n}." for n in range(36)]
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(write, texts))
+    assert sorted(document(tmp_path).read().notes) == sorted(texts)
 
 
 def test_a_journal_that_someone_else_appends_to(tmp_path):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     calls = []
 
     def decide(state):
@@ -313,7 +268,7 @@ def test_a_journal_that_someone_else_appends_to(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_workspace_of_another_user(tmp_path):
-    one = opened(tmp_path)
+    one = begun(tmp_path)
     child = os.fork()
     if not child:
         code = 1
@@ -332,8 +287,7 @@ def test_a_workspace_of_another_user(tmp_path):
 
 
 def test_what_the_journal_has_is_read_while_the_disk_is_full(tmp_path, monkeypatch):
-    opened(tmp_path)
-    noted(tmp_path, "kept")
+    begun(tmp_path, "kept")
     os.remove(tmp_path / "d.md")
 
     def full(*_):

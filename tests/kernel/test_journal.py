@@ -1,11 +1,9 @@
 """Journals that are torn, damaged or changed; locks; JSON; the hint of what is due."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import filelock
 import pytest
@@ -13,28 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.kernel import codec
-from council.kernel.document import Document
 from council.kernel.errors import Conflict, Invalid, NotFound
 from council.kernel.files import Lock
 from council.runs.heartbeat import Hint
 from tests.kernel import toy
-from tests.kernel.toy import note
-
-AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
+from tests.kernel.toy import AT, begun, document, note
 
 
-def document(tmp_path):
-    folder = f"{tmp_path}/memory/shared/.council/conversations/d"
-    return Document(folder, f"{tmp_path}/memory/shared/d.md", toy, now=AT)
-
-
-def opened(tmp_path, notes=3):
-    os.makedirs(tmp_path / "memory/shared/.council", exist_ok=True)
-    one = document(tmp_path)
-    one.change(toy.opened("id1", "ann"), by="x", at=AT, create=True)
-    for n in range(notes):
-        one.change(note(f"note {n}"), by="x", at=AT)
-    return tmp_path / "memory/shared/.council/conversations/d/journal.jsonl"
+def opened(tmp_path):
+    """Return the journal of a document with four revisions."""
+    begun(tmp_path, "note 0", "note 1", "note 2")
+    return tmp_path / ".council/conversations/d/journal.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +39,7 @@ def test_a_torn_end_never_was(tmp_path, end):
 
 def test_a_torn_first_line_never_was(tmp_path):
     journal = opened(tmp_path)
-    os.unlink(tmp_path / "memory/shared/d.md")
+    os.unlink(tmp_path / "d.md")
     journal.write_bytes(b'{"rev":1,')
     with pytest.raises(NotFound):
         document(tmp_path).read()
@@ -94,21 +81,11 @@ def test_a_broken_event_is_named(tmp_path):
     decide = lambda state: [{"type": "answered", "agent": "ann"}]  # noqa: E731
     with pytest.raises(KeyError):
         document(tmp_path).change(decide, by="x", at=AT)
-    lists = Document(document(tmp_path).folder, None, Lists())
-    lists.change(decide, by="x", at=AT)
+    careless = toy.changed(evolve=lambda state, event: None)
+    document(tmp_path, careless).change(decide, by="x", at=AT)
     with pytest.raises(Invalid) as caught:
         document(tmp_path).read()
     assert caught.value.code == "damaged-journal" and "revision 5" in caught.value.message
-
-
-class Lists:
-    """A kind that folds nothing."""
-
-    def __getattr__(self, name):
-        return getattr(toy, name)
-
-    def evolve(self, state, event):
-        pass
 
 
 def test_unknown_keys_of_a_line_survive(tmp_path):
@@ -133,35 +110,10 @@ def test_locks_exclude_each_other(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("in_thread", [False, True])
-def test_a_lock_is_waited_for(tmp_path, in_thread):
-    path = str(tmp_path / "lock")
-    code = (
-        "import fcntl,sys; f=open(sys.argv[1],'w'); fcntl.flock(f,2); print(1,flush=True); input()"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, path], stdin=-1, stdout=-1) as holder:
-        holder.stdout.readline()
-        got = []
-
-        def take():
-            with Lock(path):
-                got.append(time.monotonic())
-
-        timer = threading.Timer(0.1, lambda: holder.stdin.close())
-        timer.start()
-        if in_thread:
-            thread = threading.Thread(target=take)
-            thread.start()
-            thread.join(10)
-        else:
-            take()
-        assert got
-
-
-def test_a_lock_whose_folder_was_moved(tmp_path):
+@pytest.mark.parametrize("becomes", ["taken", "no-folder"])
+def test_a_lock_is_waited_for_unless_its_folder_is_moved(tmp_path, becomes):
     os.mkdir(tmp_path / "a")
-    path = str(tmp_path / "a/lock")
-    got = []
+    path, got = str(tmp_path / "a/lock"), []
 
     def take():
         try:
@@ -173,11 +125,12 @@ def test_a_lock_whose_folder_was_moved(tmp_path):
     with Lock(path):
         thread = threading.Thread(target=take)
         thread.start()
-        while os.stat(path).st_nlink == 1 and thread.is_alive() and not _waits(path):
-            pass
-        os.rename(tmp_path / "a", tmp_path / "b")
+        while not _waits(path):
+            time.sleep(0.001)
+        if becomes == "no-folder":
+            os.rename(tmp_path / "a", tmp_path / "b")
     thread.join(10)
-    assert got == ["no-folder"]
+    assert got == [becomes]
 
 
 def _waits(path):
@@ -222,70 +175,69 @@ def test_lone_surrogates_survive(text):
 WHERE = ("conversations/d", "../d.md")
 
 
+def hint(tmp_path):
+    return Hint(str(tmp_path), AT)
+
+
 def settled(tmp_path):
     """Make a document with a row in the hint, whatever its age; return its page."""
-    opened(tmp_path)
-    hint = Hint(str(tmp_path), AT)
-    hint.quiet_ns = 0
-    assert not hint.skips(*WHERE)
-    hint.note(*WHERE, "2026-11-28T10:00:00Z")
-    hint.save()
-    return document(tmp_path).page
+    begun(tmp_path / "memory/shared")
+    one = hint(tmp_path)
+    one.quiet_ns = 0
+    assert not one.skips(*WHERE)
+    one.note(*WHERE, "2026-11-28T10:00:00Z")
+    one.save()
+    assert hint(tmp_path).skips(*WHERE)
+    return tmp_path / "memory/shared/d.md"
 
 
 def test_the_hint_skips_what_did_not_change(tmp_path):
     page = settled(tmp_path)
-    due = tmp_path / "memory/shared/.council/due"
-    text = due.read_bytes()
-
-    def skips(at=AT):
-        return Hint(str(tmp_path), at).skips(*WHERE)
-
-    assert skips() and not skips(AT + timedelta(hours=1))
-    assert not Hint(str(tmp_path), AT).skips(WHERE[0] + "x", WHERE[1])
-    for at in range(0, len(text), 7):
-        due.write_bytes(text[:at])
-        assert not skips()
-        due.write_bytes(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :])
-        assert not skips()
-    due.unlink()
-    assert not skips()
-    due.write_bytes(text)
-    assert skips()
+    assert not Hint(str(tmp_path), AT + timedelta(hours=1)).skips(*WHERE)
+    assert not hint(tmp_path).skips(WHERE[0] + "x", WHERE[1])
     (tmp_path / "council.toml").write_text("x = 1\n")
-    assert not skips()
+    assert not hint(tmp_path).skips(*WHERE)
     (tmp_path / "council.toml").unlink()
-    assert skips()
+    assert hint(tmp_path).skips(*WHERE)
     facts = os.stat(page)
     with open(page, "r+") as file:
         file.write("X")
     os.utime(page, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-    assert os.stat(page).st_size == facts.st_size and not skips()
+    assert os.stat(page).st_size == facts.st_size and not hint(tmp_path).skips(*WHERE)
+
+
+def test_a_damaged_hint_is_none(tmp_path):
+    settled(tmp_path)
+    due = tmp_path / "memory/shared/.council/due"
+    text = due.read_bytes()
+    for at in range(0, len(text), 7):
+        for damaged in (text[:at], text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :]):
+            due.write_bytes(damaged)
+            assert not hint(tmp_path).skips(*WHERE)
 
 
 def test_the_hint_knows_what_was_not_met(tmp_path):
     settled(tmp_path)
-    hint = Hint(str(tmp_path), AT)
-    assert hint.lacks() and hint.skips(*WHERE) and not hint.lacks()
+    one = hint(tmp_path)
+    assert one.lacks() and one.skips(*WHERE) and not one.lacks()
 
 
 def test_the_hint_forgets_what_changes_meanwhile(tmp_path):
-    opened(tmp_path)
-    one = document(tmp_path)
-    hint = Hint(str(tmp_path), AT)
-    assert not hint.skips(*WHERE)
-    hint.note(*WHERE, None)  # too young
-    hint.quiet_ns = 0
+    begun(tmp_path / "memory/shared")
+    one, due = document(tmp_path / "memory/shared"), hint(tmp_path)
+    assert not due.skips(*WHERE)
+    due.note(*WHERE, None)  # too young
+    due.quiet_ns = 0
     one.change(note("meanwhile"), by="x", at=AT)
-    hint.note(*WHERE, None)
+    due.note(*WHERE, None)
     with open(one.page) as editor:
-        assert not hint.skips(*WHERE)
+        assert not due.skips(*WHERE)
         one.change(note("an old page stays"), by="x", at=AT)
-        assert not hint.skips(*WHERE)
-        hint.note(*WHERE, None)
+        assert not due.skips(*WHERE)
+        due.note(*WHERE, None)
         assert editor.read()
-    hint.save()
-    assert not Hint(str(tmp_path), AT).skips(*WHERE)
+    due.save()
+    assert not hint(tmp_path).skips(*WHERE)
     assert not [n for n in os.listdir(tmp_path / "memory/shared/.council") if n.startswith("due.")]
 
 

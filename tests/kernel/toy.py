@@ -2,11 +2,16 @@
 
 from __future__ import annotations  # the fields of a record are read as texts
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+from council.kernel.document import Document
 from council.kernel.errors import Conflict, Refused
 from council.kernel.ids import digest
 from council.kernel.page import END, Taken, escaped
 from council.kernel.record import Any, Record
 
+AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
 Event = dict[str, Any]
 EVENTS = ("opened", "adopted", "rendered", "answered", "closed", "noted", "draft.set", "kept")
 SETTLING = ("closed",)
@@ -163,3 +168,23 @@ def adopt(page: str, name: str = "") -> list[Event]:
     topic = page.split("\n")[0][2:]
     state = State(conversation_id=topic.removeprefix("About "), topic=topic, people=people)
     return [{"type": "adopted", "state": state.to_json()}] if people else []
+
+
+def changed(**functions: Any) -> Any:
+    """Return this kind with other functions."""
+    return SimpleNamespace(**{**globals(), **functions})
+
+
+def document(folder: Any, kind: Any = None, segment: int = 1 << 20, **more: Any) -> Document[Any]:
+    where = f"{folder}/.council/conversations/d"
+    made: Document[Any] = Document(where, f"{folder}/d.md", kind or changed(), now=AT, **more)
+    made.segment = segment
+    return made
+
+
+def begun(folder: Any, *notes: str) -> Document[Any]:
+    """Return a document in which ann and bob are asked, with a revision for each note."""
+    document(folder).change(opened("id1", "ann", "bob"), by="x", at=AT, create=True)
+    for text in notes:
+        document(folder).change(note(text), by="x", at=AT)
+    return document(folder)
