@@ -1,25 +1,16 @@
 """One command on a toy document: python act.py FOLDER SEGMENT answer|read|close|open."""
 
 import sys
-from datetime import UTC, datetime
 
 sys.path.insert(0, __file__.rpartition("/tests/")[0])
 
-from council.kernel.document import Document
 from council.kernel.errors import Refusal
 from tests.kernel import toy
-
-AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
-
-
-def document(folder, segment=1 << 20):
-    made = Document(f"{folder}/.council/conversations/d", f"{folder}/d.md", toy, now=AT)
-    made.segment = segment
-    return made
+from tests.kernel.toy import AT, document
 
 
 def act(folder, segment, what):
-    one = document(folder, segment)
+    one = document(folder, segment=segment)
     if what == "open":
         one.change(toy.opened("id1", "ann", "bob"), by="x", at=AT, create=True)
     elif what == "answer":

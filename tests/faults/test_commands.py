@@ -1,11 +1,10 @@
 """The installed command on real conversations, killed or refused by the disk at any system call."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,10 @@ import pytest
 from council.app import App
 from council.councils import page
 from council.delegation.row import CALLS
+from council.kernel import times
 from council.rooms.row import ROOMS
 from council.tasks.row import CONTEXTS
-from tests.faults.test_calls import CHANGING, needs_strace, sampled
+from tests.faults.tracing import needs_strace, points, sampled, survive, traced
 
 NOW = "2126-11-28T09:30:00Z"  # runs follow the clock of the machine: they must not be late
 COMMAND = [sys.executable, "-m", "council", "--now", NOW]
@@ -31,10 +31,16 @@ VERBS = {
 PLACES = ("conversations/k", "rooms/den", "contexts/S1", ".council/calls")
 
 
-def run(root, *words, before=()):
+def command(root, *words):
+    """Return a command line, and the options of its process."""
     env = {**os.environ, "COUNCIL_ROOT": root, "HOME": root, "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [*before, *COMMAND[: 3 if "call" in words else None], *words]  # runs have a clock
-    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=60)
+    line = [*COMMAND[: 3 if "call" in words else None], *words]  # runs have a clock
+    return line, {"cwd": root, "env": env}
+
+
+def run(root, *words):
+    line, options = command(root, *words)
+    return subprocess.run(line, capture_output=True, text=True, timeout=60, **options)
 
 
 @pytest.fixture(scope="module")
@@ -70,23 +76,15 @@ def models(tmp_path_factory):
     return folder
 
 
-def points(models, tmp_path, what):
-    """Return (call, number) of each call from the first touch of the conversation on."""
-    root, out = str(tmp_path / "trace"), str(tmp_path / "out")
+def running(models, root, what):
+    """Make a workspace; return what carries out the command there under strace, and a check."""
     shutil.copytree(models / what, root)
-    trace = "trace=" + ",".join(f"?{call}" for call in CHANGING)
-    done = run(root, *VERBS[what], before=["strace", "-qq", "-o", out, "-e", trace])
-    assert done.returncode == 0, done.stderr
-    counts, found, touched = {}, [], False
-    with open(out) as file:
-        for line in file:
-            name = re.match(r"(\w+)\(", line)
-            touched = touched or any(place in line for place in PLACES)
-            if name:
-                counts[name[1]] = counts.get(name[1], 0) + 1
-                found += [(name[1], counts[name[1]])] if touched else []
-    assert len(found) > 10
-    return found
+    line, options = command(root, *VERBS[what])
+    return partial(traced, line, **options), lambda: check(root, what)
+
+
+def found(models, tmp_path, what):
+    return points(running(models, str(tmp_path / "trace"), what)[0], tmp_path / "out", PLACES)
 
 
 def check(root, what):
@@ -124,7 +122,7 @@ def check(root, what):
         assert os.listdir(f"{root}/memory/agents/ann/tasks")[0].startswith("den-")
         assert os.listdir(f"{root}/memory/shared/channels") == ["den.md"]
         return
-    document = App(root, datetime.fromisoformat(NOW).astimezone(UTC)).conversation("k")
+    document = App(root, times.instant(NOW)).conversation("k")
     state = document.read()
     assert Path(document.page).read_text() == page.render(document.peek()) == page.render(state)
     assert [entry.text for entry in state.entries] == ["ANN-SAID", "SAID-ONCE"]
@@ -134,27 +132,18 @@ def check(root, what):
     assert not [n for n in os.listdir(document.folder) if n.startswith(("old-", "page.new"))]
 
 
-def injected(models, tmp_path, what, point, injection):
-    call, count = point
-    root = str(tmp_path / f"{call}-{count}")
-    shutil.copytree(models / what, root)
-    options = ["-o", "/dev/null", "-e", f"inject={call}:{injection}:when={count}"]
-    done = run(root, *VERBS[what], before=["strace", "-qq", *options])
-    where = f"{what}: {injection} at {call} {count}: exit {done.returncode}\n{done.stderr}"
-    allowed = (0, -9, 1, 3, 6) if what == "call" else (0, -9, 1, 3)  # 6: nobody to call
-    assert "Traceback" not in done.stderr and done.returncode in allowed, where
-    try:
-        check(root, what)
-    except Exception as fault:
-        raise AssertionError(where) from fault
-    shutil.rmtree(root, ignore_errors=True)  # a run may end a moment later
+def injected(models, tmp_path, what, every, injection):
+    codes = (1, 3, 6) if what == "call" else (1, 3)  # 6: nobody to call
+    for call, count in every:
+        root = str(tmp_path / f"{call}-{count}")
+        survive(*running(models, root, what), (call, count), injection, codes)
+        shutil.rmtree(root, ignore_errors=True)  # a run may end a moment later
 
 
 @needs_strace
 @pytest.mark.parametrize("what", ["answer", "edit", "post", "task", "message", "call"])
 def test_killed_at_some_calls(models, tmp_path, what):
-    for point in sampled(points(models, tmp_path, what), 3):
-        injected(models, tmp_path, what, point, "signal=KILL")
+    injected(models, tmp_path, what, sampled(found(models, tmp_path, what), 3), "signal=KILL")
 
 
 @needs_strace
@@ -162,5 +151,4 @@ def test_killed_at_some_calls(models, tmp_path, what):
 @pytest.mark.parametrize("injection", ["signal=KILL", "error=ENOSPC", "error=EIO"])
 @pytest.mark.parametrize("what", VERBS)
 def test_at_each_call(models, tmp_path, what, injection):
-    for point in points(models, tmp_path, what):
-        injected(models, tmp_path, what, point, injection)
+    injected(models, tmp_path, what, found(models, tmp_path, what), injection)

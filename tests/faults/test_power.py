@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.act import AT, act, document
+from tests.faults.act import act
 from tests.kernel import toy
-from tests.kernel.toy import note
+from tests.kernel.toy import AT, document, note
 
 SHUTDOWN, WITHOUT_FLUSHING = 0x8004587D, 2
 
@@ -54,50 +54,33 @@ def disk(request, tmp_path):
 
 def test_what_is_acknowledged_survives(disk):
     place, cut = disk
-    notes = []
     act(place, 1 << 20, "open")
+    cut()
+    assert document(place).peek().topic == "About id1"
+    notes = []
     for n in range(8):
         for k in range(n % 3 + 1):
             notes.append(f"note {n} {k}")
-            document(place, 400).change(note(notes[-1]), by="x", at=AT)
+            document(place, segment=400).change(note(notes[-1]), by="x", at=AT)
         cut()
         assert document(place).peek().notes == notes
         assert document(place).read().notes == notes
         assert Path(f"{place}/d.md").read_text() == toy.render(document(place).peek())
 
 
-def test_the_first_line_survives(disk):
+def test_words_kept_aside_the_page_of_a_round_and_what_is_closed_survive(disk):
     place, cut = disk
     act(place, 1 << 20, "open")
-    cut()
-    assert document(place).peek().topic == "About id1"
-
-
-def test_words_kept_aside_survive(disk):
-    place, cut = disk
-    act(place, 1 << 20, "open")
-    cut()
-    document(place).read()
     Path(f"{place}/d.md").write_text("words without a revision\n")
-    name = document(place).read().kept_aside[0]
+    [name] = document(place).read().kept_aside
     cut()
-    with open(f"{place}/.council/conversations/d/conflicts/{name}") as kept:
-        assert kept.read() == "words without a revision\n"
+    kept = Path(f"{place}/.council/conversations/d/conflicts/{name}")
+    assert kept.read_text() == "words without a revision\n"
     assert document(place).peek().kept_aside == [name]
-
-
-def test_the_page_of_a_round_that_ended_survives(disk):
-    place, cut = disk
-    act(place, 1 << 20, "open")
     document(place).change(toy.answer("bob", "no"), by="bob", at=AT)
     document(place).change(toy.answer("ann", "yes"), by="ann", at=AT)
     cut()
     assert Path(f"{place}/d.md").read_text() == toy.render(document(place).peek())
-
-
-def test_a_closed_document_survives(disk):
-    place, cut = disk
-    act(place, 1 << 20, "open")
     act(place, 1 << 20, "close")
     cut()
     assert os.listdir(f"{place}/.council/closed") == ["id1"]

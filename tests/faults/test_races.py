@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.act import AT, act, document
+from tests.faults.act import act
+from tests.kernel.toy import AT, document
 
 WRITE = """
 import sys; sys.path.insert(0, sys.argv[2])
-from tests.faults.act import AT, document
+from tests.kernel.toy import AT, document
 for n in range(int(sys.argv[4])):
     lines = [f"written {sys.argv[3]} {n}."]
     document(sys.argv[1]).change(lambda state: [{"type": "noted", "lines": lines}], by="x", at=AT)
