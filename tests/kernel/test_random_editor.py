@@ -1,25 +1,253 @@
-"""A random editor against the toy kind: nothing that was said or typed is lost."""
+"""Random commands, and an editor that types anywhere and saves stale buffers in several ways.
+
+After each step nothing that was said or typed is lost, and page, state and journal agree. It is
+played on the toy kind, and on conversations of both procedures and in both languages.
+"""
+
+import json
+import os
+import re
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from random import Random
 
 import pytest
 
+from council.councils import decisions, kind
+from council.councils.hearing import Stated, Understood
+from council.councils.model import Config, Heard, Participant, State
+from council.kernel.document import Document
+from council.kernel.errors import Refusal
+from council.kernel.ids import digest
 from tests.kernel import toy
-from tests.kernel.random_editor import Driver, play
+from tests.kernel.toy import AT
 
 
-class Toy(Driver):
+class Toy:
+    """How documents of a kind are opened and answered.
+
+    `marks` are lines of its pages that an editor may change as a whole: (old, new).
+    """
+
     kind = toy
+    marks = (("): WAITING", "): RESPONDED"),)
 
     def open(self, rng):
-        return toy.opened(
-            f"id{rng.randrange(10**6)}", *["ann", "bob", "eve"][: rng.randrange(1, 4)]
-        )
+        """Return a decision that opens a document."""
+        people = ["ann", "bob", "eve"][: rng.randrange(1, 4)]
+        return toy.opened(f"id{rng.randrange(10**6)}", *people)
 
     def command(self, rng, word, state):
+        """Return a decision that records an answer with this word, or does something else."""
         text = f"I say {word}" + rng.choice(("", "\n\n- cost\n", " <!--council:end-->\n# x"))
         return toy.answer(rng.choice(list(state.people)), text)
 
     def answers(self, state):
+        """Return the texts of all recorded answers."""
         return [entry["text"] for entry in state.entries]
+
+
+class Conversations:
+    kind = kind
+    marks = tuple(
+        (f"): {a}", f"): {b}") for a, b in (("WAITING", "RESPONDED"), ("WAITING", "DONE"))
+    )
+
+    def open(self, rng):
+        names = ["ann", "bob", "eve"][: rng.randrange(2, 4)]
+        order, blind = rng.choice(("parallel", "rotate")), rng.random() < 0.5
+        given = {
+            "conversation_id": f"id-{rng.randrange(10**6)}",
+            "procedure": rng.choice(("council", "deliberation")),
+            "lang": rng.choice(("en", "fr")),
+            "config": Config(blind=blind, timeout=10**6, order=order),
+            "participants": {one: Participant(name=one.title(), emoji="🦉") for one in names},
+        }
+        new = State(**given, name="d", topic="A topic", brief="The brief")
+        return lambda state: decisions.opened(state, new, at=AT)
+
+    def command(self, rng, word, state):
+        agent = rng.choice(list(state.participants))
+        task = f"{state.conversation_id}.{state.tour}"
+        end = rng.choice(("", "\n\n- cost\n", " <!--council:end-->\n# x", "\n\n```\ncode"))
+        said, stated = Understood(text=f"I say {word}{end}", heard=Heard()), Stated(task=task)
+        return lambda now: decisions.respond(now, agent, said, stated, at=AT)
+
+    def answers(self, state):
+        return [entry.text for entry in state.entries]
+
+
+class Editor:
+    """An editor with a buffer: what it typed into it counts once it is saved."""
+
+    def __init__(self, rng, path, driver):
+        self.rng, self.path, self.driver = rng, path, driver
+        self.buffer, self.typed, self.count = "", set(), 0
+        self.open_file, self.copied, self.there = None, "", set()
+
+    def load(self):
+        self.buffer, self.typed = Path(self.path).read_text(), set()
+        self.there = _in(self.buffer)
+        if self.rng.random() < 0.2 and self.open_file is None:
+            self.open_file = open(self.path, "r+")  # noqa: SIM115 - kept open
+
+    def word(self):
+        self.count += 1
+        self.typed.add(f"typed{self.count}x")
+        return f"typed{self.count}x"
+
+    def change(self):
+        lines, rng = self.buffer.split("\n"), self.rng
+        at = rng.randrange(len(lines))
+        what = rng.randrange(9)
+        if what < 3:
+            lines.insert(at, self.word())
+        elif what == 3:
+            drafts = [n for n, line in enumerate(lines) if line.startswith("<!--council:draft")]
+            if drafts:
+                lines.insert(rng.choice(drafts) + 1, self.word())
+        elif what == 4:
+            del lines[at : at + rng.choice((1, 1, 1, 8))]
+        elif what == 5:
+            to = rng.randrange(len(lines))
+            self.copied += lines[at]
+            lines.insert(to, lines.pop(at))
+        elif what == 6:
+            lines.insert(rng.randrange(len(lines)), lines[at])
+            self.copied += lines[at]
+        elif what == 7:
+            old, new = rng.choice(self.driver.marks)
+            places = [n for n, line in enumerate(lines) if line.endswith(old)]
+            if places:
+                n = rng.choice(places)
+                lines[n] = lines[n].replace(old, new)
+        else:
+            lines = rng.choice((_formatted, _indented, _spaced, _torn))(lines, rng)
+        self.buffer = "\n".join(lines)
+        self.typed = {word for word in self.typed if word in self.buffer}
+
+    def save(self, between):
+        """Save the buffer; return the words that have to be found from now on."""
+        way = self.rng.choice(("rename", "place", "two", "append", "open"))
+        if way == "rename":
+            Path(self.path + "~").write_text(self.buffer)
+            os.rename(self.path + "~", self.path)
+            self.close()  # what it had open may now have no name
+        elif way == "append":
+            self.typed = set()
+            with open(self.path, "a") as page:
+                page.write(f"\n{self.word()}\n")
+        elif way == "open" and self.open_file is not None:
+            self.open_file.seek(0)
+            self.open_file.truncate()
+            self.open_file.write(self.buffer)
+            self.open_file.flush()
+        else:
+            with open(self.path, "w") as page:
+                if way == "two":
+                    page.write(self.buffer[: len(self.buffer) // 2])
+                    page.flush()
+                    between()
+                    page.write(self.buffer[len(self.buffer) // 2 :])
+                else:
+                    page.write(self.buffer)
+        typed, self.typed = self.typed, set()
+        if self.rng.random() < 0.3:
+            self.close()
+        return typed
+
+    def close(self):
+        if self.open_file is not None:
+            self.open_file.close()
+            self.open_file = None
+
+
+def _formatted(lines, rng):
+    return [f"**{line}**" if line[:5] == "typed" else line for line in lines]
+
+
+def _indented(lines, rng):
+    return [" " + line if line[:2] == "- " else line for line in lines]
+
+
+def _spaced(lines, rng):
+    return [part for line in lines for part in ((line, "") if line else ("",))]
+
+
+def _torn(lines, rng):
+    return lines[: rng.randrange(len(lines))]
+
+
+def play(driver, seed, folder, steps=25, segment=1 << 20):
+    """Play one document; raise AssertionError where a word is lost or page and fold disagree."""
+    rng = Random(seed)
+    where, page = f"{folder}/.council/conversations/d{seed}", f"{folder}/d{seed}.md"
+    answers, words, at = {}, set(), AT
+
+    def document():
+        made = Document(where, page, driver.kind, patience=5, now=at)
+        made.segment = segment
+        return made
+
+    document().change(driver.open(rng), by="x", at=at, create=True)
+    editor = Editor(rng, page, driver)
+
+    def command():
+        word = f"said{len(answers)}x"
+        decide = driver.command(rng, word, document().peek())
+        try:
+            change = document().change(decide, op=rng.choice(("", word)), by="x", at=at)
+        except Refusal:
+            return
+        if any(word in json.dumps(event) for event in change.events):
+            answers[word] = decide
+
+    editor.load()
+    for _ in range(steps):
+        at += timedelta(seconds=rng.randrange(100))
+        what = rng.randrange(8)
+        if what < 2:
+            command()
+        elif what == 2 and answers:
+            repeated = rng.choice(list(answers.values()))
+            with suppress(Refusal):  # its author was removed on the page
+                assert document().change(repeated, by="x", at=at).events == []
+        elif what == 3:
+            editor.load()
+        elif what < 6:
+            editor.change()
+        else:
+            words -= editor.there - _in(editor.buffer)  # deleted on purpose
+            words |= editor.save(command)
+            check(driver, document(), answers, words, editor.copied)
+    check(driver, document(), answers, words, editor.copied)
+    editor.close()
+    check(driver, document(), answers, words, editor.copied)
+    document().change(lambda state: [], by="x", at=at)
+    assert not [n for n in os.listdir(where) if n.startswith("old-")], os.listdir(where)
+    return len(words)
+
+
+def check(driver, document, answers, words, copied):
+    state, history = document.read(), document.history()
+    shown, folded = Path(document.page).read_bytes(), document.peek()
+    assert shown.decode() == driver.kind.render(folded), "page and fold differ"
+    assert state == folded
+    assert digest(shown) == history[-1].page
+    assert [line.rev for line in history] == list(range(history[0].rev, history[-1].rev + 1))
+    assert document._folded(history)[0] == folded, "newest segment and all segments differ"
+    texts = "\n".join(driver.answers(folded))
+    for word in answers:
+        count = texts.count(word)  # a line that the editor put elsewhere may be a correction
+        assert count == 1 or (count and word in copied), f"answer {word}: {count} times"
+    kept = [one.read_text(errors="replace") for one in Path(document.folder).glob("conflicts/*")]
+    lost = words - _in("".join([shown.decode(), json.dumps(folded.to_json()), *kept]))
+    assert not lost, f"typed words were lost: {lost}"
+
+
+def _in(text):
+    return set(re.findall(r"typed\d+x", text))
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -32,3 +260,9 @@ def test_random_edits_lose_nothing(tmp_path, seed):
 def test_many_random_edits(tmp_path, begin):
     seeds = range(begin, begin + 100)
     assert sum(play(Toy(), n, str(tmp_path), 40, (1500, 1 << 20)[n % 2]) for n in seeds) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_random_edits_of_conversations_lose_nothing(tmp_path, seed):
+    play(Conversations(), seed, str(tmp_path), 30, 1 << 20 if seed % 2 else 1500)
