@@ -26,23 +26,20 @@ def write(root: str, front: Row, body: str, date: str, replace: bool = False) ->
     A repeat finds the first file, and changes it only with `replace`. Other files are never
     overwritten: the second of a day and topic gets `-2`.
     """
-    old = _of(root, str(front["conversation"]))
-    if old and not replace:
-        return str(old["path"])
-    front = {**front, "ratings": old["ratings"]} if old and "ratings" in old else front
-    head = "\n".join(f"{key}: {_yaml(value)}" for key, value in front.items())
-    data = f"---\n{head}\n---\n\n{body}".encode("utf-8", "replace")
-    name = ids.slug(str(front["topic"])) or ids.slug(str(front["conversation"]))[:8]
-    path, count = str(old["path"]) if old else f"{root}/{FOLDER}/{date}-{name}.md", 1
-    while not put(path, data, replace=bool(old)):
-        if found := _of(root, str(front["conversation"])):  # another machine was quicker
-            return str(found["path"])
-        path, count = f"{root}/{FOLDER}/{date}-{name}-{count + 1}.md", count + 1
-    return path
-
-
-def _of(root: str, ident: str) -> Row | None:
-    return next((row for row in rows(root) if row["conversation"] == ident), None)
+    ident, count = str(front["conversation"]), 1
+    name = ids.slug(str(front["topic"])) or ids.slug(ident)[:8]
+    while True:
+        old = next((row for row in rows(root) if row["conversation"] == ident), None)
+        if old and not replace:  # perhaps another machine was quicker
+            return str(old["path"])
+        kept = {"ratings": old["ratings"]} if old and "ratings" in old else {}
+        head = "\n".join(f"{key}: {_yaml(value)}" for key, value in {**front, **kept}.items())
+        data = f"---\n{head}\n---\n\n{body}".encode("utf-8", "replace")
+        path = f"{root}/{FOLDER}/{date}-{name}{f'-{count}' if count > 1 else ''}.md"
+        path = str(old["path"]) if old else path
+        if put(path, data, replace=bool(old)):
+            return path
+        count += 1
 
 
 def rows(root: str, search: str = "", since: str = "") -> list[Row]:

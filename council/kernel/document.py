@@ -53,17 +53,15 @@ class Change(Record):
 class Document(Generic[S]):
     """A document on disk: `folder` has its journal, lock and conflicts, `page` is a path or None.
 
-    `patience`: seconds to wait for the lock. `now`: the time of hand edits that `read` finds, the
-    system's clock if None. An OSError comes out as a refusal.
+    `now`: the time of hand edits that `read` finds, the system's clock if None. An OSError comes
+    out as a refusal.
     """
 
     segment = 1 << 20  # bytes; a segment ends when it has these and four times the page's
 
-    def __init__(
-        self, folder: str, page: str | None, kind: Any, *, patience: float = 30, now: When = None
-    ) -> None:
-        self.folder, self.page, self._patience = folder, page, patience
-        self._kind, self._now, self._at = kind, now, datetime.min
+    def __init__(self, folder: str, page: str | None, kind: Any, *, now: When = None) -> None:
+        self.folder, self.page, self._kind = folder, page, kind
+        self._now, self._at = now, datetime.min
         self._journal = shared.journal(folder)
         self._last: Any = None  # the newest line
         self._stamp: tuple[Any, ...] = ()
@@ -159,7 +157,7 @@ class Document(Generic[S]):
         self._at = at or self._now or datetime.now(UTC)
         while True:
             try:
-                with files.Lock(f"{self.folder}/lock", self._patience):
+                with files.Lock(f"{self.folder}/lock"):
                     self._journal = shared.journal(self.folder, self._journal)
                     return act()
             except Moved:

@@ -51,10 +51,6 @@ class reported:  # noqa: N801 - reads as a statement: with reported("write", pat
         if error.errno in _NO_FILE:
             raise Invalid("not-a-file", message, "put a regular file or folder there") from error
         code, cure = _CURES.get(error.errno or 0, ("disk-failed", "check the disk"))
-        for place in (path, os.path.dirname(path)) if code == "no-permission" else ():
-            if os.path.lexists(place) and (owner := os.lstat(place).st_uid) != os.geteuid():
-                cure = f"{place} belongs to user {owner}: run as that user, or chown it"
-                break
         raise Unexpected(code, message, f"{cure}, then run the command again") from error
 
 

@@ -266,26 +266,6 @@ def test_a_journal_that_someone_else_appends_to(tmp_path):
     assert calls == [1, 2] and change.state.notes == ["theirs", "ours"] and change.rev == 3
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_a_workspace_of_another_user(tmp_path):
-    one = begun(tmp_path)
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            os.chmod(tmp_path, 0o755)
-            for folder in tmp_path.parents:
-                if str(folder).startswith("/tmp/"):
-                    os.chmod(folder, 0o755)
-            os.setuid(65534)
-            one.change(note("x"), by="x", at=AT)
-        except Unexpected as refusal:
-            code = 0 if refusal.code == "no-permission" and "user 0" in refusal.hint else 2
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
 def test_what_the_journal_has_is_read_while_the_disk_is_full(tmp_path, monkeypatch):
     begun(tmp_path, "kept")
     os.remove(tmp_path / "d.md")

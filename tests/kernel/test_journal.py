@@ -206,16 +206,6 @@ def test_the_hint_skips_what_did_not_change(tmp_path):
     assert os.stat(page).st_size == facts.st_size and not hint(tmp_path).skips(*WHERE)
 
 
-def test_a_damaged_hint_is_none(tmp_path):
-    settled(tmp_path)
-    due = tmp_path / "memory/shared/.council/due"
-    text = due.read_bytes()
-    for at in range(0, len(text), 7):
-        for damaged in (text[:at], text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :]):
-            due.write_bytes(damaged)
-            assert not hint(tmp_path).skips(*WHERE)
-
-
 def test_the_hint_knows_what_was_not_met(tmp_path):
     settled(tmp_path)
     one = hint(tmp_path)

@@ -186,7 +186,7 @@ def play(driver, seed, folder, steps=25, segment=1 << 20):
     answers, words, at = {}, set(), AT
 
     def document():
-        made = Document(where, page, driver.kind, patience=5, now=at)
+        made = Document(where, page, driver.kind, now=at)
         made.segment = segment
         return made
 
