@@ -36,20 +36,6 @@ def test_reading_makes_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_decided_and_due_is_one_revision(tmp_path):
-    one = begun(tmp_path)
-    one.change(toy.answer("ann", "yes"), by="ann", at=AT)
-    change = one.change(toy.answer("bob", "no"), by="bob", at=AT, op="key", via="http")
-    assert [event["type"] for event in change.events] == ["answered", "closed"]
-    assert (change.rev, change.repeated, change.state.tour) == (3, False, 2)
-    last = one.history()[-1]
-    assert (last.rev, last.op, last.by, last.via) == (3, "key", "bob", "http")
-    assert last.at == "2026-11-28T09:00:00Z" and last.mark == change.state.mark
-    assert last.page == digest(page(tmp_path)) and len(last.mark) == 32
-    assert one.change(toy.answer("bob", "no"), by="bob", at=AT).events == []
-    assert len(one.history()) == 3
-
-
 @pytest.mark.parametrize(
     "damage",
     [

@@ -73,18 +73,21 @@ def draft(text):
     return lambda state: [{"type": "draft.set", "agent": "ann", "text": text}]
 
 
-def test_what_one_machine_says_all_have(machines):
+def test_what_is_decided_and_due_is_one_revision_everywhere(machines):
     machines.opened("ann", "bob")
     assert machines.change(1, toy.answer("ann", "yes")).rev == 2
     assert machines.change(0, toy.answer("ann", "yes")).events == []
     with pytest.raises(Refused):
         machines.change(1, toy.answer("ann", "no"))
-    change = machines.change(0, toy.answer("bob", "no"))
+    change = machines.change(0, toy.answer("bob", "no"), op="key", via="http")
     assert [event["type"] for event in change.events] == ["answered", "closed"]
-    assert machines.both().tour == 2
+    assert (change.rev, change.repeated, machines.both().tour) == (3, False, 2)
     lines = machines.document(1).history()
+    last = lines[-1]
     assert [line.rev for line in lines] == [1, 2, 3]
-    assert machines.document(1).peek(2).tour == 1
+    assert (last.op, last.by, last.via, last.at) == ("key", "x", "http", "2026-11-28T09:00:00Z")
+    assert last.page == digest(machines.page(1)) and last.mark == change.state.mark
+    assert len(last.mark) == 32 and machines.document(1).peek(2).tour == 1
     with pytest.raises(NotFound):
         machines.document(1).peek(4)
 
@@ -166,18 +169,6 @@ def cut(folder):
     Path(path).write_bytes(data[:50] + data[60:])
 
 
-def test_a_document_is_closed_everywhere_and_its_name_is_free(machines):
-    machines.opened("ann")
-    machines.document(1).read()
-    machines.document(0).close("id1")
-    assert not machines.document(1).exists() or machines.roots[0] != machines.roots[1]
-    with pytest.raises(NotFound):
-        machines.change(1, note("late"))
-    machines.opened("bob", ident="id2", at=1)
-    assert machines.both().people == {"bob": toy.WAITING}
-    assert machines.both("closed/id1").people == {"ann": toy.WAITING}
-
-
 def test_words_that_are_taken_out_are_gone_everywhere(machines, monkeypatch):
     monkeypatch.setattr(Document, "segment", 300)
     machines.opened("ann", "bob")
@@ -247,13 +238,16 @@ def test_random_histories_agree(machines, seed, monkeypatch):
         elif what == 8:
             for n in range(9):
                 machines.change((at + n) % 2, draft(f"draft{step}"))
-        elif rng.random() < 0.2 and machines.roots[0] != machines.roots[1]:
+        elif rng.random() < 0.5 and machines.roots[0] != machines.roots[1]:
             state = machines.document(0).read()
             machines.document(1).read()
             machines.document(at).close(state.conversation_id)
             texts = [entry["text"] for entry in state.entries]
             assert sorted(texts) == sorted(said)
+            with pytest.raises(NotFound):
+                machines.change(1 - at, note("late"))
             machines.opened("ann", "bob", ident=f"id{step}", at=1 - at)
+            assert machines.both(f"closed/{state.conversation_id}") == state
             said, count = [], 0
     for at in (0, 1, 0):
         machines.document(at).read()
