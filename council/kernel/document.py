@@ -214,8 +214,6 @@ class Document(Generic[S]):
             for event in more:
                 state = self._evolve(state, copied(event))
             events += more
-            if len(events) > 10_000:
-                raise Unexpected("endless", f"{self.folder}: {more[0]['type']} stays due")
             more = self._kind.due(state, self._at)
         if events:
             self._begin_segment()
