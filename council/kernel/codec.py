@@ -61,12 +61,7 @@ def printed(value: Any) -> str:
 
 def encoded(value: Any) -> bytes:
     """Return a value as JSON in UTF-8; lone surrogates, which have no UTF-8, are escaped."""
-    try:
-        return "".join(_compact(value, 0)).encode()
-    except UnicodeEncodeError:
-        import json  # late: see above
-
-        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    return "".join(_compact(value, 0)).encode("utf-8", "backslashreplace")
 
 
 def loads(data: str | bytes, where: str = "the text") -> Any:

@@ -41,14 +41,17 @@ def decoded(data: bytes) -> str:
         from json import detect_encoding  # needed for pages of other programs alone
 
         return data.decode(detect_encoding(data), "replace").removeprefix("\ufeff")
-    try:
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        text, rest = decoder.decode(data), decoder.getstate()[0]
-        odd = {0xDC00 + n: bytes((n,)).decode("cp1252", "replace") for n in range(128, 256)}
-        end = "\ufffd" if len(rest) > 1 else rest.decode("cp1252", "replace")
-        return text.translate(odd) + end
+    return data.decode("utf-8", "windows").removeprefix("\ufeff")
+
+
+def _windows(error: Any) -> tuple[str, int]:
+    """Return the letters that bytes are which are none in UTF-8, and where reading goes on."""
+    whole, start, end = error.object, error.start, error.end
+    is_torn = end == len(whole) and end - start > 1
+    return "\ufffd" if is_torn else whole[start:end].decode("cp1252", "replace"), end
+
+
+codecs.register_error("windows", _windows)
 
 
 def revision(text: str) -> tuple[int, str] | None:
