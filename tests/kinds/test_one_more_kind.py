@@ -100,9 +100,7 @@ def forked(app: App) -> Any:
 def test_it_is_advanced_run_explained_listed_logged_and_forgotten(tmp_path):
     init.init(str(tmp_path), ["ada"], "en", dict(os.environ))
     with (tmp_path / "council.toml").open("a") as file:
-        file.write(
-            '\n[agents.ada]\nargv = ["sh", "-c", "cat; echo. done"]\n'.replace("echo.", "echo")
-        )
+        file.write('\n[agents.ada]\nargv = ["sh", "-c", "cat; echo done"]\n')
     app, row = Workspace(str(tmp_path), NOW), Errands()
     wish = {"type": "errand.wished", "agent": "ada", "wish": "Fetch milk: "}
     wish["until"] = times.text(NOW + timedelta(days=1))
