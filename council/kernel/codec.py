@@ -15,15 +15,15 @@ STEERING = (*range(127, 160), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2
 _ESCAPES = {one: f"\\u{one:04x}" for one in (*STEERING, 0x2028, 0x2029)}
 
 
-def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
 class _Options:
     """What the scanner reads from a decoder."""
 
     strict, object_hook, object_pairs_hook = True, None, None
-    parse_float, parse_int, parse_constant = float, int, staticmethod(_constant)
+    parse_float, parse_int = float, int
+
+    @staticmethod
+    def parse_constant(name: str) -> Any:
+        raise ValueError(f"{name} is not JSON")
 
 
 _scan: Any
@@ -42,7 +42,7 @@ try:
 except (ImportError, AttributeError, TypeError):
     import json
 
-    _scan = json.JSONDecoder(parse_constant=_constant).scan_once  # type: ignore[attr-defined]
+    _scan = json.JSONDecoder(parse_constant=_Options.parse_constant).scan_once  # type: ignore[attr-defined]
     _compact, _spaced = [
         json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=form).iterencode
         for form in _FORMS

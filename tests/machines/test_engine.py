@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from council.kernel import postgres, shared, times
+from council.kernel import postgres, times
 from council.runs import processes
 from tests.machines.servers import BOUND
 from tests.machines.workspaces import Machine
@@ -22,12 +22,6 @@ pytestmark = pytest.mark.slow
 def convene(machine: Machine) -> None:
     words = ("convene", "Which kettle?", "--open", "--timeout", "9h")
     machine.run(*words, "--people", "ann,bob", "--agents", "ann,bob", code=0)
-
-
-def url_of(server, machine: Machine) -> str:
-    """Return the URL of a machine's database, past its net."""
-    url: str = server.url(shared.facts(machine.state)["url"].rpartition("/")[2])
-    return url
 
 
 def said(machine: Machine) -> list[str]:
@@ -95,11 +89,11 @@ def test_an_answer_whose_acknowledgement_is_lost_counts_once(machines):
     assert said(south) == ["Once."]
 
 
-def test_a_server_that_is_silent_is_given_up(machines, server):
+def test_a_server_that_is_silent_is_given_up(machines):
     """Another session holds the lock of writers, as a writer does that waits for a standby."""
     north, south = machines
     convene(north)
-    with psycopg.connect(url_of(server, north)) as other:
+    with psycopg.connect(north.url) as other:
         other.execute("SELECT pg_advisory_xact_lock(%s)", (postgres._KEY,))
         assert north.run("respond", "--as", "ann", "Slowly.").returncode == 7
         assert "Which kettle?" in south.run("status", code=0).stdout
@@ -149,7 +143,7 @@ def test_encodings_versions_and_other_databases(machines, server, tmp_path):
     assert south.run("engine", "leave", code=0) and said(south) == ["Été: ☕"]
 
 
-def test_what_is_forgotten_is_gone_everywhere(machines, server):
+def test_what_is_forgotten_is_gone_everywhere(machines):
     """Also where a machine was away in between, and from the database."""
     north, south = machines
     convene(north)
@@ -167,7 +161,7 @@ def test_what_is_forgotten_is_gone_everywhere(machines, server):
             for name in names:
                 with open(f"{folder}/{name}", "rb") as file:
                     assert b"sekretword" not in file.read(), f"{folder}/{name}"
-    with psycopg.connect(url_of(server, north)) as connection:
+    with psycopg.connect(north.url) as connection:
         for table in ("log", "files"):
             query = f"SELECT place FROM council.{table} WHERE position(%s in data) > 0"
             assert connection.execute(query, (b"sekretword",)).fetchall() == []

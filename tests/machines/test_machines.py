@@ -12,7 +12,6 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from council.kernel import shared
 from council.kernel.journal import Journal
 from tests.machines.servers import BOUND
 from tests.machines.workspaces import AGENTS, PEOPLE, Machine
@@ -32,8 +31,7 @@ class Play:
         self.broken: list[str] = []
 
     def seq(self) -> int:
-        facts = shared.facts(self.machines[0].state)
-        with psycopg.connect(self.server.url(facts["url"].rpartition("/")[2])) as connection:
+        with psycopg.connect(self.machines[0].url) as connection:
             [(found,)] = connection.execute("SELECT coalesce(max(seq), 0) FROM council.log")
         return int(found)
 

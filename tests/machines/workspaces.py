@@ -25,6 +25,7 @@ class Machine:
 
     def __init__(self, folder: Path, number: int, server, database: str) -> None:
         self.root, self.net = folder / str(number), Net(server.port)
+        self.url: str = server.url(database)  # past the net
         self.state = str(self.root / "memory/shared/.council")
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COUNCIL_")}
         self.env = {**kept, "COUNCIL_ROOT": str(self.root), "HOME": str(folder), "USER": "u"}
