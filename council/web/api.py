@@ -138,8 +138,6 @@ def new_room(
     participants: Words = NONE, guide: Text = "", callback: Line = "", as_: Line = "",
 ) -> Any:  # fmt: skip
     """Make a room; a discussion has a guide, and its initiator is `as`."""
-    if mode == "discussion" and not guide.strip():
-        raise Invalid("no-guide", "a discussion needs a guide", "give its text as guide")
     return rooms.create(app, mode, name, app.person(as_), participants, guide, callback)
 
 

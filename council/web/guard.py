@@ -133,9 +133,8 @@ class Guard:
             what = "this needs the token of the workspace, or a session"
             hint = "open the link of council serve, or send Authorization: Bearer TOKEN"
             raise Refusal("unauthorized", what, hint, status=401)
-        if sender == "token" and is_name(headers.get(PERSON, "-")):
-            state["person"] = headers[PERSON]
-        elif sender == "token" and headers.get(PERSON):
+        state["person"] = person = headers.get(PERSON, "") * (sender == "token")
+        if person and not is_name(person):
             raise Usage("malformed", f"{PERSON} is not a name such as anna")
         is_program = sender == "token" and path.startswith(API)
         is_ours = origin or headers.get("sec-fetch-site") == "same-origin"
