@@ -1,7 +1,7 @@
 """The server: what `texts/mcp.json` offers, in the words of the SDK, and how clients reach it.
 
-Each call opens the workspace anew, in a thread. Calls run one at a time; only `call` and the short
-looks of `wait`, which reports progress and can be cancelled between them, run beside them.
+Each call opens the workspace anew, in a thread. `wait` is many short looks: it reports progress
+between them, and can be cancelled.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ class Serving:
         tools = [one for one in known["tools"] if agent or one["name"] not in _OF_AGENTS]
         self._schemas = {one["name"]: one["inputSchema"] for one in tools}
         self._bus, self._followed = InMemorySubscriptionBus(), dict[tuple[int, str], Any]()
-        self._one_by_one = anyio.CapacityLimiter(1)
         templates = {"resourceTemplates": known["templates"]}
         answers: dict[str, tuple[type[types.Result], Callable[[App, Any], Made]]] = {
             "list_tools": (types.ListToolsResult, lambda *_: {"tools": tools}),
@@ -75,11 +74,10 @@ class Serving:
             on_subscribe_resource=self._follow, on_unsubscribe_resource=self._unfollow, **handlers,
         )  # fmt: skip
 
-    async def _done(self, function: Callable[..., Any], *given: Any, apart: bool = False) -> Any:
+    async def _done(self, function: Callable[..., Any], *given: Any) -> Any:
         """Return what a function of the workspace, as it is now, returns."""
-        call, limiter = partial(function, self._open(), *given), self._one_by_one
-        how: Made = {"limiter": None if apart else limiter, "abandon_on_cancel": apart}
-        return await to_thread.run_sync(call, **how)
+        call = partial(function, self._open(), *given)
+        return await to_thread.run_sync(call, abandon_on_cancel=True)
 
     def _asking(self, form: type[types.Result], function: Callable[[App, Any], Made]) -> Handler:
         """Return the handler that a function is; a refusal is a protocol error."""
@@ -102,10 +100,8 @@ class Serving:
             most = self._open().settings.max_text_bytes
             given = _arguments(params.arguments or {}, schema, most)
             offset = given.pop("offset", 0)
-            if name == "wait":
-                made = await self._wait(ctx, given)
-            else:
-                made = await self._done(TOOLS[name], given, apart=name == "call")
+            done = self._wait(ctx, given) if name == "wait" else self._done(TOOLS[name], given)
+            made = await done
         except Refusal as error:
             return _result(_line(error), True)
         except OSError as error:
@@ -125,7 +121,7 @@ class Serving:
             spent = anyio.current_time() - begin
             await ctx.session.report_progress(spent, most, "waiting for your turn")
             left = given["seconds"] = min(SLICE, max(0.0, most - spent))
-            made: Made = await self._done(TOOLS["wait"], given, apart=True)
+            made: Made = await self._done(TOOLS["wait"], given)
             if made["outcome"] != "timeout" or left < SLICE:
                 return made
             given["conversation"] = made["conversationId"]
@@ -264,9 +260,8 @@ def over_http(app: App, agent: str, port: int) -> None:
     """Serve clients on this machine that have the token."""
     token, place = token_of(app, "mcp-token", "COUNCIL_MCP_TOKEN")
     inner = Serving(app, agent).server.streamable_http_app(streamable_http_path=PATH, host=HOST)
-    missing = PlainTextResponse(
-        "Authorization: Bearer TOKEN is missing\n", 401, {"www-authenticate": "Bearer"}
-    )
+    said = "Authorization: Bearer TOKEN is missing\n"
+    missing = PlainTextResponse(said, 401, {"www-authenticate": "Bearer"})
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
         sent = dict(scope.get("headers", ())).get(b"authorization", b"")
