@@ -29,8 +29,8 @@ class Faces(dict[str, Shown]):
         return {"id": ident, "name": ident, "mark": mark or "?", "hue": hue % HUES, "role": ""}
 
 
-def label(one: Round) -> str:
-    """Return the name of a round for people."""
+def label(one: Round | Entry) -> str:
+    """Return the name of a round, or of that of an entry, for people."""
     return f"Round {one.tour}" if one.phase == m.DELIBERATE else one.phase.capitalize()
 
 
@@ -89,9 +89,7 @@ def _shown(said: dict[int, list[Entry]], all_: bool) -> list[int]:
 
 def meter(state: State, tally: Tally, who: Faces) -> Shown:
     """Return what each counted member says to what leads, and how many have to approve it."""
-    by_size = sorted(tally.options, key=lambda side: -len(side.holders))
-    ahead = [*tally.winners, *tally.leading, *[one.letter for one in by_size if one.holders]]
-    side = next((one for one in tally.options if one.letter in ahead[:1]), None)
+    side = next((one for one in tally.options if one.letter in tally.leading[:1]), None)
     is_council = state.procedure == "council"
     groups = {word: getattr(side, key) for word, key in _SAYS.items()} if side else {}
     groups = {"agree": tally.agreed} if is_council else groups
@@ -118,15 +116,14 @@ def _people(app: App, state: State, tally: Tally, who: Faces) -> list[Shown]:
             now = (move["agent"], talk.tour)
             entry = next((e for e in said if (e.agent, e.tour) == now), None)
             holders = [a for o in count.options if o.letter == move["to"] for a in o.holders]
-            moves |= {move["agent"]: _move(entry, talk, holders)} if entry else {}
+            moves |= {move["agent"]: _move(entry, holders)} if entry else {}
     held, texts = ({a: getattr(o, key) for o in tally.options for a in o.holders}
                    for key in ("letter", "text"))  # fmt: skip
     made = list[Shown]()
     for agent, one in state.participants.items():
         own = [e for e in said if e.agent == agent]
         if len(own) > 1 and not tally.options and _differ(*own[-2:]):
-            talk = next(r for r in state.rounds if r.tour == own[-1].tour)
-            moves[agent] = _move(own[-1], talk, [])
+            moves[agent] = _move(own[-1], [])
         text = own[-1].heard.position or _begin(own[-1].text) if own else ""
         shown = {**who[agent], "moved": moves.get(agent), "position": texts.get(agent) or text}
         shown |= {"person": one.person, "advocate": one.advocate, "letter": held.get(agent, "")}
@@ -142,12 +139,12 @@ def _differ(before: Entry, last: Entry) -> bool:
     return last.status == m.AGREED != before.status or bool(is_new)
 
 
-def _move(entry: Entry, talk: Round, holders: list[str]) -> Shown:
+def _move(entry: Entry, holders: list[str]) -> Shown:
     """Return a change of mind: when, with whom, and why in its own words."""
     said = {p: s.comment for p, s in entry.heard.stances.items() if s.word == "agree"}
     by = [peer for peer in said if peer in holders]
     why = next((said[peer] for peer in by if said[peer]), "") or _begin(entry.heard.reasoning)
-    return {"by": by[:3], "why": why, "round": label(talk), "entry": entry}
+    return {"by": by[:3], "why": why, "entry": entry}
 
 
 def _doing(state: State, row: Shown, agent: str) -> Shown:
