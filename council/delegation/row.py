@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from council.delegation import model, rules
-from council.delegation.model import Event, State
+from council.delegation import ledger
+from council.delegation.ledger import Event, State
 from council.kernel import times
 from council.kernel.document import Document
 from council.kernel.record import TYPE_CHECKING
@@ -22,14 +22,14 @@ _SHOWN = 20_000  # bytes of an artifact that stand in a prompt
 class _Calls(KindRow):
     """See `KindRow`, which says what each function returns."""
 
-    name, place_in_report, module = "call", "calls", rules
+    name, place_in_report, module = "call", "calls", ledger
     hooks = {"agent.call.error": "failed"}
 
     def names(self, app: App) -> list[str]:
-        return [model.IDENT] if self.document(app, "").exists() else []
+        return [ledger.IDENT] if self.document(app, "").exists() else []
 
     def place(self, name: str) -> tuple[str, str]:
-        return model.IDENT, ""
+        return ledger.IDENT, ""
 
     def time_limit(self, app: App, state: State, one: Work, usual: float) -> float:
         call = state.call(one.tour)
@@ -46,7 +46,7 @@ class _Calls(KindRow):
         texts = [{"id": ident, "text": _text_of(app, ident)} for ident in call.artifact_ids]
         form = call.expected_schema
         schema = "" if form is None else codec.encoded(form).decode()
-        values = {"call": call, "most": model.SUMMARY, "texts": texts, "schema": schema}
+        values = {"call": call, "most": ledger.SUMMARY, "texts": texts, "schema": schema}
         return app.told("prompts/{lang}/call.md", one.agent, state, values)
 
     def trace(self, state: State, run: Run) -> tuple[str, dict[str, str]]:
@@ -63,22 +63,22 @@ class _Calls(KindRow):
         end = work.answered(run.id, when, output.use, output.cut)
         if call.status:
             return [end]
-        status, fault, kept = model.OK, "", tuple[str, ...]()
+        status, fault, kept = ledger.OK, "", tuple[str, ...]()
         if output.code or not text:
             code, fault = output.code or "no-answer", output.words or "it printed no answer"
             end = work.failed(run.id, when, code, fault, output.use)
-            status = model.TIMEOUT if code == "timed-out" else model.ERROR
+            status = ledger.TIMEOUT if code == "timed-out" else ledger.ERROR
         elif call.expected_schema is not None:
             from council.delegation import schemas  # late: few calls expect a form
 
             found, fault = schemas.result(text, call.expected_schema)
-            text, status = found or text, model.INVALID if fault else model.OK
-        if text and (fault or len(text) > model.SUMMARY):
+            text, status = found or text, ledger.INVALID if fault else ledger.OK
+        if text and (fault or len(text) > ledger.SUMMARY):
             from council.archive import artifacts  # late: most answers are short
 
             of = (artifacts.TEXT, call.to_agent_id, call.trace_id, when)
             kept = (artifacts.publish(app.root, text.encode("utf-8", "replace"), *of).artifact_id,)
-        return [end, rules.ended(call, when, status, text, fault, kept)]
+        return [end, ledger.ended(call, when, status, text, fault, kept)]
 
 
 def _text_of(app: App, ident: str) -> str:
@@ -96,12 +96,12 @@ CALLS = _Calls()
 
 def news(app: App, agent: str, until: str) -> str:
     """Return what an agent has not seen of its messages; what came by `until` it has seen now."""
-    ledger: Document[State] = CALLS.document(app, model.IDENT)
-    if not ledger.exists():
+    calls: Document[State] = CALLS.document(app, ledger.IDENT)
+    if not calls.exists():
         return ""  # whoever made its folder died before the first line
-    state = ledger.peek()
-    found = rules.waiting(state, agent)
+    state = calls.peek()
+    found = ledger.waiting(state, agent)
     if until and found:
-        ledger.change(lambda now: rules.seen(now, agent, app.now, until), by=agent, at=app.now)
+        calls.change(lambda now: ledger.seen(now, agent, app.now, until), by=agent, at=app.now)
     told = app.told("prompts/{lang}/inbox.md", agent, state, {"messages": found})
     return "\n" + told if found else ""

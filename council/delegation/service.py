@@ -7,8 +7,8 @@ import time
 
 from council.agents import souls
 from council.archive import artifacts
-from council.delegation import model, routing, rules
-from council.delegation.model import Call, Event, Message, State
+from council.delegation import ledger, routing
+from council.delegation.ledger import Call, Event, Message, State
 from council.delegation.row import CALLS
 from council.kernel import codec, ids, times
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused
@@ -35,10 +35,10 @@ def message(
     one = Message(**made, id=ident, session_key=session, priority=priority, key=key)
 
     def decide(state: State) -> list[Event]:
-        known = rules.with_key(state.messages, one)
-        return [] if known else rules.accept(state, one, policy, usual(app), app.now)
+        known = ledger.with_key(state.messages, one)
+        return [] if known else ledger.accept(state, one, policy, usual(app), app.now)
 
-    one = rules.with_key(_change(app, decide, sender).messages, one) or one
+    one = ledger.with_key(_change(app, decide, sender).messages, one) or one
     keys, row = ("traceId", "toAgentId", "sessionKey", "priority"), one.to_json()
     facts = {key: row[key] for key in keys}
     return {"status": "stored", "messageId": one.id, **facts, "artifacts": one.artifact_ids}
@@ -63,27 +63,27 @@ def call(
     policy, found = policy_of(app, to), list[int]()
 
     def decide(state: State) -> list[Event]:
-        known = rules.repeats(state, one, app.now)
+        known = ledger.repeats(state, one, app.now)
         found[:] = [known.number] if known else []
         if known is None:
             _check_agent(app, to)
-        return [] if known else rules.accept(state, one, policy, one.limits, app.now)
+        return [] if known else ledger.accept(state, one, policy, one.limits, app.now)
 
     try:
-        agreed = rules.limits_of(usual(app), over, limits or {}, policy)
+        agreed = ledger.limits_of(usual(app), over, limits or {}, policy)
         own = session or f"agent:{to}:workflow:{made['trace_id']}"
         one = Call(
             **made, key=key, session_key=own, limits=agreed, expected_schema=schema, number=0,
             carrier=tracing.carried(app.env),
             timeout_at=times.until(app.now, timedelta(milliseconds=agreed["timeoutMs"])),
             path=[*over.path, over.to_agent_id] if over else [sender],
-            task_hash=rules.task_hash(to, made["message"], made["artifact_ids"], own),
+            task_hash=ledger.task_hash(to, made["message"], made["artifact_ids"], own),
         )  # fmt: skip
         state = _change(app, decide, sender)
     except Refusal as refusal:
         if "guard" not in refusal.more:
             raise
-        answer = {"status": model.REJECTED, "summary": "", "artifacts": [], "length": 0}
+        answer = {"status": ledger.REJECTED, "summary": "", "artifacts": [], "length": 0}
         return {**answer, "error": {**refusal.to_json(), "traceId": made["trace_id"]}}
     if not found:
         _brief(app, state.calls[-1])
@@ -106,26 +106,26 @@ def _check_agent(app: App, to: str) -> None:
 
 def _ended(app: App, number: int) -> Call:
     """Return a call when it has ended; start its run when a place is free."""
-    ledger, ends = CALLS.document(app, model.IDENT), time.monotonic() + SLACK
-    heartbeat.serve(app, CALLS, model.IDENT, begin=supervisor.apart())  # a run may have died
+    calls, ends = CALLS.document(app, ledger.IDENT), time.monotonic() + SLACK
+    heartbeat.serve(app, CALLS, ledger.IDENT, begin=supervisor.apart())  # a run may have died
     while True:
-        state: State = ledger.peek()
+        state: State = calls.peek()
         one = state.call(number)
         late = time.monotonic() - ends > one.limits["timeoutMs"] / 1000
         if one.status or late:
-            return one.copy(status=one.status or model.TIMEOUT)
+            return one.copy(status=one.status or ledger.TIMEOUT)
         if not any(run.tour == number for run in state.runs.by_id.values()):
-            starting.start(app, CALLS, model.IDENT, state, supervisor.apart())
+            starting.start(app, CALLS, ledger.IDENT, state, supervisor.apart())
         time.sleep(POLL)
 
 
 def inbox(app: App, agent: str, reads: bool) -> list[dict[str, Any]]:
     """Return an agent's messages, the newest last; `reads`: the agent itself looks at them."""
-    ledger, at = CALLS.document(app, model.IDENT), times.text(app.now)
-    if not ledger.exists():
+    calls, at = CALLS.document(app, ledger.IDENT), times.text(app.now)
+    if not calls.exists():
         return []
-    read = _change(app, lambda now: rules.seen(now, agent, app.now, at), agent) if reads else None
-    state: State = read or ledger.peek()
+    read = _change(app, lambda now: ledger.seen(now, agent, app.now, at), agent) if reads else None
+    state: State = read or calls.peek()
     return [one.to_json() for one in state.messages if one.to_agent_id == agent]
 
 
@@ -147,7 +147,7 @@ def fetch(app: App, ident: str, by: str) -> tuple[bytes, dict[str, Any]]:
 
 def note(app: App, kind: str, agent: str, trace: str, **facts: Any) -> None:
     """Write an event of document 004 that changes nothing: about an artifact or a route."""
-    event = {"type": kind, "traceId": trace or model.IDENT, "agentId": agent, **facts}
+    event = {"type": kind, "traceId": trace or ledger.IDENT, "agentId": agent, **facts}
     _change(app, lambda _: [{**event, "at": times.text(app.now)}], agent)
 
 
@@ -174,12 +174,12 @@ def usual(app: App) -> dict[str, int]:
     return {camel(name): getattr(limits, name) for name in list(limits._kinds)[-6:]}
 
 
-def policy_of(app: App, agent: str) -> rules.Policy:
+def policy_of(app: App, agent: str) -> ledger.Policy:
     """Return an agent's policy: without a file all may write to it, with a broken one nobody."""
     path = f"memory/agents/{agent}/policy.json"
     try:
         data = codec.loads(artifacts.read(f"{app.root}/{path}") or b"{}", path)
-        return rules.Policy.from_json(data, path)
+        return ledger.Policy.from_json(data, path)
     except Invalid as error:
         fix = f"correct it, or delete it to allow every agent; until then none may call {agent}"
         raise Invalid("bad-policy", error.message, fix) from None
@@ -194,8 +194,8 @@ def _sent(
         raise NotFound("no-agent", f"no agent {to[:64]!r}", f"one of: {', '.join(known)}")
     if not text:
         raise Invalid("no-text", "nothing to say", "give a text, or - for standard input")
-    ledger, run = CALLS.document(app, model.IDENT), app.env.get("COUNCIL_TASK_ID", "")
-    over = rules.above(ledger.peek(), run, sender) if ledger.exists() else None
+    calls, run = CALLS.document(app, ledger.IDENT), app.env.get("COUNCIL_TASK_ID", "")
+    over = ledger.above(calls.peek(), run, sender) if calls.exists() else None
     trace = over.trace_id if over else trace or app.env.get("COUNCIL_TRACE", "")
     trace = trace or f"t-{os.urandom(4).hex()}"
     ids.checked_name(trace.lower(), "trace id")
@@ -203,10 +203,10 @@ def _sent(
     for ref in refs:
         artifacts.fetch(app.root, ref)
     at, kept = times.text(app.now), list(refs)
-    if len(text) > model.SUMMARY:  # a long text becomes an artifact
+    if len(text) > ledger.SUMMARY:  # a long text becomes an artifact
         of = (artifacts.TEXT, sender, trace, at)
         kept.append(artifacts.publish(app.root, text.encode(), *of).artifact_id)
-        text = f"{text[: model.SUMMARY - 100].rstrip()}… (in full: {kept[-1]})"
+        text = f"{text[: ledger.SUMMARY - 100].rstrip()}… (in full: {kept[-1]})"
     made = {"from_agent_id": sender, "to_agent_id": to, "message": text, "trace_id": trace}
     return {**made, "artifact_ids": kept, "at": at}, over
 
@@ -223,8 +223,8 @@ def _brief(app: App, one: Call) -> None:
 
 
 def _change(app: App, decide: Any, by: str) -> State:
-    ledger = CALLS.document(app, model.IDENT)
-    change = ledger.change(decide, by=by, at=app.now, create=True)
+    calls = CALLS.document(app, ledger.IDENT)
+    change = calls.change(decide, by=by, at=app.now, create=True)
     app.changed(change, CALLS)
     state: State = change.state
     return state

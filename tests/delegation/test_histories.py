@@ -6,12 +6,12 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from council.delegation import model, rules
-from council.delegation.model import State
+from council.delegation import ledger
+from council.delegation.ledger import State
 from council.kernel import codec, times
 from council.kernel.errors import Refusal
 from council.runs import work
-from tests.delegation.test_rules import NOW, OPEN, USUAL, a_call, a_message
+from tests.delegation.test_ledger import NOW, OPEN, USUAL, a_call, a_message
 
 AGENTS = st.sampled_from("abcd")
 STEPS = st.one_of(
@@ -27,25 +27,27 @@ STEPS = st.one_of(
 def decided(state, what, who, other, now):
     at, running = times.text(now), [run for run in state.runs.by_id.values() if run.is_open()]
     if what == "call":
-        over = rules.above(state, "", who)
+        over = ledger.above(state, "", who)
         path = [*over.path, who] if over else [who]
         made = a_call(who, other, at=now, path=path, trace=over.trace_id if over else f"t-{at}")
-        if rules.repeats(state, made, now):
+        if ledger.repeats(state, made, now):
             return []
-        return rules.accept(state, made, OPEN, made.limits, now)
+        return ledger.accept(state, made, OPEN, made.limits, now)
     if what == "message":
         made = a_message(who, other, text=f"{len(state.messages)}", at=now)
-        return rules.accept(state, made, OPEN, USUAL, now)
+        return ledger.accept(state, made, OPEN, USUAL, now)
     if what == "start":
-        return [work.claimed(o, "calls", now, timedelta(minutes=3)) for o in rules.work(state, now)]
+        return [
+            work.claimed(o, "calls", now, timedelta(minutes=3)) for o in ledger.work(state, now)
+        ]
     if what == "end" and running:
         run = running[0]
         if who == "lost":
             return [work.failed(run.id, at, "lost", "It ended.")]
-        ended = rules.ended(state.call(run.tour), at, model.OK if who else model.ERROR, who)
+        ended = ledger.ended(state.call(run.tour), at, ledger.OK if who else ledger.ERROR, who)
         return [work.answered(run.id, at, work.Use()), ended] * (not state.call(run.tour).status)
     if what == "read":
-        return rules.seen(state, who, now, at)
+        return ledger.seen(state, who, now, at)
     return []
 
 
@@ -58,11 +60,13 @@ def check(state, events, now):
         assert one.to_agent_id not in one.path and len(one.path) <= USUAL["maxDepth"] + 1
     assert max(state.traces.values(), default=0) <= USUAL["maxCallsPerTrace"]
     sent = [
-        one for one in [*state.calls, *state.messages] if times.instant(one.at) > now - rules.MINUTE
+        one
+        for one in [*state.calls, *state.messages]
+        if times.instant(one.at) > now - ledger.MINUTE
     ]
     assert max(Counter(one.pair() for one in sent).values(), default=0) <= 6
-    assert (rules.wake(state) is None) is (not state.open())
-    waits = [one.tour for one in rules.work(state, now)]
+    assert (ledger.wake(state) is None) is (not state.open())
+    waits = [one.tour for one in ledger.work(state, now)]
     assert len(waits) == len({*waits})
 
 
@@ -74,18 +78,18 @@ def test_a_random_history(steps):
         now += timedelta(seconds=int(who) if what == "later" else 0)
         before = state.copy()
         try:
-            more = decided(state, what, who, other, now) or rules.due(state, now)
+            more = decided(state, what, who, other, now) or ledger.due(state, now)
         except Refusal:
             assert state == before
             continue
         while more:
             for event in more:
-                rules.evolve(state, codec.loads(codec.encoded(event)))
+                ledger.evolve(state, codec.loads(codec.encoded(event)))
             events += more
-            more = rules.due(state, now)
+            more = ledger.due(state, now)
         check(state, events, now)
     again = State()
     for event in events:
-        rules.evolve(again, event)
+        ledger.evolve(again, event)
     assert again == state == State.from_json(codec.loads(codec.encoded(state.to_json())))
     assert len([run for run in state.runs.by_id.values() if run.is_open()]) >= len(state.open())

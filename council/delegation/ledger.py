@@ -1,30 +1,144 @@
-"""Who may ask what of whom, and what follows from it: the guards of document 004.
+"""The ledger: what agents ask of one another, and who may ask what of whom (document 004).
 
-A call is judged by the ledger, never by its caller's word: how deep it lies, who waits above it,
-how many its trace has had, how often this pair has spoken, and whether the same was asked just now.
-Whoever is refused is told the code, the guard, and, where time helps, how long to wait.
+All messages and calls of a workspace are one document, since its guards span traces. A call is
+judged by the ledger, never by its caller's word: how deep it lies, who waits above it, how many its
+trace has had, how often this pair has spoken, and whether the same was asked just now. Whoever is
+refused is told the code, the guard, and, where time helps, how long to wait.
+
+Events have `type`, `at`, `traceId`, `agentId` (who did it) and, of messages and calls, the fields
+of their records:
+
+- `agent.message`, `agent.call.start`; `agent.call.end` and `agent.call.error` (number, outcome).
+- `message.seen` (ids): they stood in a prompt of `agentId`, or were read. Older ledgers have
+  `message.handed`, `message.read` and `message.answered`.
+- `routing.decision`, `artifact.publish`, `artifact.fetch`: for the log alone.
+- Of runs: see `runs/work.py`. The run of call 7 is `calls.7.AGENT.1`.
 """
 
 from __future__ import annotations
 
-from council.delegation import model as m
-from council.delegation.model import EVENTS, Call, Event, Message, State, evolve
 from council.kernel import ids, times
 from council.kernel.errors import Conflict, Invalid, Refused
 from council.kernel.record import Any, Record
 from council.kernel.times import datetime, timedelta
-from council.runs.work import Work
+from council.runs import work as runs
+from council.runs.work import Runs, Work
 
-__all__ = ["EVENTS", "due", "evolve", "new", "wake", "work"]
+Event = dict[str, Any]
 
-new = State
+IDENT = "calls"
+SUMMARY = 800  # characters of a summary, and of a message that is no artifact
+OK, ERROR, TIMEOUT, REJECTED, INVALID = "ok", "error", "timeout", "rejected", "invalid"
+KEPT = 100  # ended calls, and messages that were seen, that the state keeps
 MINUTE = timedelta(seconds=60)
 ACROSS = ("maxDepth", "maxCallsPerTrace")  # a call hands them on to the calls inside of it
 _ERRORS = {
-    m.ERROR: {"code": "E30"},
-    m.TIMEOUT: {"code": "E20", "guard": "timeoutMs"},
-    m.INVALID: {"code": "E10", "guard": "expectedSchema"},
+    ERROR: {"code": "E30"},
+    TIMEOUT: {"code": "E20", "guard": "timeoutMs"},
+    INVALID: {"code": "E10", "guard": "expectedSchema"},
 }
+
+
+class Sent(Record):
+    """What a message and a call have in common; `key` is the sender's own and counts once."""
+
+    trace_id: str
+    from_agent_id: str
+    to_agent_id: str
+    session_key: str
+    message: str
+    at: str
+    artifact_ids: list[str] = []
+    key: str = ""
+
+    def pair(self) -> str:
+        """Return who sent it to whom."""
+        return f"{self.from_agent_id} → {self.to_agent_id}"
+
+
+class Message(Sent):
+    """A message in an inbox; it starts nothing. `seen` is when its agent had it before its eyes."""
+
+    id: str
+    priority: str = "P1"
+    seen: str = ""
+
+
+class Call(Sent):
+    """A call that was accepted, and what came of it."""
+
+    number: int  # from 1; the round of its runs
+    path: list[str]  # the agents that wait for its answer, from the first to the caller
+    limits: dict[str, int]
+    task_hash: str
+    timeout_at: str
+    expected_schema: Any = None
+    carrier: dict[str, str] = {}  # the trace of its caller (`runs/tracing.py`)
+    status: str = ""  # "" while under way
+    summary: str = ""
+    length: int = 0  # characters of the whole answer
+    results: list[str] = []  # artifacts with the whole answer, or with what there was of one
+    error: dict[str, Any] = {}  # `{code, guard?, message}`
+
+
+class State(Record):
+    """The ledger: open calls and unread messages, and the newest of the others."""
+
+    rev: int = 0
+    mark: str = ""
+    name: str = IDENT
+    messages: list[Message] = []
+    calls: list[Call] = []
+    traces: dict[str, int] = {}  # how many calls each trace had
+    count: int = 0  # of all calls that there ever were
+    runs: Runs = Runs()
+
+    def call(self, number: int) -> Call:
+        """Return the call of a number; a KeyError where it is not kept any more."""
+        return {one.number: one for one in self.calls}[number]
+
+    def open(self) -> list[Call]:
+        """Return the calls that are under way."""
+        return [one for one in self.calls if not one.status]
+
+
+new = State
+EVENTS = (
+    *("agent.message", "agent.call.start", "agent.call.end", "agent.call.error"),
+    *("message.seen", "message.handed", "message.read", "message.answered"),
+    *("routing.decision", "artifact.publish", "artifact.fetch", *runs.TYPES),
+)
+
+
+def evolve(state: State, event: Event) -> None:
+    """Fold one event."""
+    kind = event["type"]
+    body = {key: value for key, value in event.items() if key not in ("type", "agentId")}
+    if kind.startswith("run."):
+        runs.evolve(state.runs, event)
+    elif kind == "agent.message":
+        state.messages.append(Message.from_json(body))
+        for past in [one for one in state.messages if one.seen][:-KEPT]:
+            state.messages.remove(past)
+    elif kind == "agent.call.start":
+        call = Call.from_json(body)
+        state.count = call.number
+        state.calls.append(call)
+        state.traces[call.trace_id] = state.traces.pop(call.trace_id, 0) + 1
+        for trace in list(state.traces)[: -10 * KEPT]:
+            del state.traces[trace]
+        for old in [one for one in state.calls if one.status][:-KEPT]:
+            state.calls.remove(old)
+    elif kind.startswith("message."):
+        for message in [one for one in state.messages if one.id in event["ids"]]:
+            message.seen = event["at"]
+    elif kind.startswith("agent.call."):
+        for known in [one for one in state.calls if one.number == event["number"]]:
+            for name in ("status", "summary", "length", "results", "error"):
+                setattr(known, name, event[name])
+
+
+# --- the guards ---
 
 
 class Lists(Record, settled=True):
@@ -56,7 +170,7 @@ def above(state: State, run: str, sender: str) -> Call | None:
     The ledger says it, whatever the sender says: `run` only chooses among several.
     """
     open_ = [one for one in state.open() if one.to_agent_id == sender]
-    named = [one for one in open_ if run.startswith(f"{m.IDENT}.{one.number}.")]
+    named = [one for one in open_ if run.startswith(f"{IDENT}.{one.number}.")]
     return next(reversed(named or open_), None)
 
 
@@ -83,7 +197,7 @@ def repeats(state: State, made: Call, now: datetime) -> Call | None:
     keyed, what = with_key(state.calls, made), (made.task_hash, made.pair(), made.expected_schema)
     same = [one for one in state.calls if (one.task_hash, one.pair(), one.expected_schema) == what]
     same = [one for one in same if not one.status or one.at > ago] + [keyed] * bool(keyed)
-    return next((one for one in same[::-1] if one.status in ("", m.OK)), None)
+    return next((one for one in same[::-1] if one.status in ("", OK)), None)
 
 
 def accept(
@@ -133,14 +247,14 @@ def ended(
     one: Call, at: str, status: str, text: str = "", words: str = "", results: tuple[str, ...] = ()
 ) -> Event:
     """Return the end of a call; `text` is the whole answer, or what there was of one."""
-    short = text if len(text) <= m.SUMMARY else f"{text[: m.SUMMARY - 1].rstrip()}…"
+    short = text if len(text) <= SUMMARY else f"{text[: SUMMARY - 1].rstrip()}…"
     keys = ("number", "traceId", "fromAgentId", "toAgentId", "taskHash", "limits")
     return {
-        "type": f"agent.call.{'end' if status == m.OK else 'error'}",
+        "type": f"agent.call.{'end' if status == OK else 'error'}",
         **{key: value for key, value in one.to_json().items() if key in keys},
         **{"agentId": one.to_agent_id, "at": at, "status": status, "summary": short},
         **{"length": len(text), "results": list(results)},
-        "error": {} if status == m.OK else {**_ERRORS[status], "message": words},
+        "error": {} if status == OK else {**_ERRORS[status], "message": words},
     }
 
 
@@ -163,10 +277,10 @@ def due(state: State, now: datetime) -> list[Event]:
     for one in state.open():
         tried = [run for run in state.runs.by_id.values() if run.tour == one.number]
         if tried and tried[-1].outcome == "failed":
-            return [ended(one, at, m.ERROR, words=tried[-1].words)]
+            return [ended(one, at, ERROR, words=tried[-1].words)]
         if not tried and one.timeout_at <= at:
             words = f"{one.to_agent_id} could not be started in time"
-            return [ended(one, at, m.TIMEOUT, words=words)]
+            return [ended(one, at, TIMEOUT, words=words)]
     return []
 
 
@@ -183,7 +297,7 @@ def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None
     return times.instant(min(ends)) if ends else None
 
 
-def with_key(many: list[Any], made: m.Sent) -> Any:
+def with_key(many: list[Any], made: Sent) -> Any:
     """Return what the sender sent under this key; another text under it is a mistake."""
 
     def asks(one: Any) -> Any:
