@@ -55,8 +55,6 @@ def render(state: Room) -> str:
 def block(state: Room) -> dict[str, Any]:
     """Return the state block: all of the state but texts, runs, and older messages."""
     row = {key: one for key, one in state.to_json().items() if key not in _NOT_SHOWN}
-    if row["discussion"]:
-        row["discussion"]["guide"] = ""
     rows = [one.row(model.FIELDS, ("content",)) for one in state.messages[-model.SHOWN :]]
     return {"schemaVersion": 3, **row, "messages": rows}
 

@@ -30,7 +30,7 @@ def begun() -> Play:
      (PAIR, "x a:", "ended", "a b 1"), (PAIR, "x a: a", "said floor", "b - 1"),
      (PAIR, "x a a:", "ended floor", "b - 1"), (PAIR, "x a: 14s", "", "a b 1"),
      (PAIR, "x a: 15s", "missed floor", "b - 1"), (PAIR, "x a: x", "said cycle", "a b 2"),
-     (PAIR, "x a: a b.", "ended cycle", "a b 2"),
+     (PAIR, "x a: a b.", "ended cycle", "a b 2"), (PAIR, "a a:", "ended floor", "b - 1"),
      # Who is not the speaker ends no turn.
      (PAIR, "x b.", "", "a b 1"), (PAIR, "x z.", "", "a b 1"), (PAIR, "x a. a.", "", "b - 1"),
      # Who does not answer is passed, once something was said.
