@@ -9,7 +9,7 @@ from council.kernel.document import Document
 from council.kernel.errors import Refused, Unexpected
 from council.kernel.ids import cut
 from council.kernel.page import one_line, shown
-from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.kernel.times import datetime
 from council.kernel.words import fill, template
 from council.rooms import decisions, hearing, page, rules
@@ -29,13 +29,11 @@ _FRAME, _HEAD = 4000, 120  # characters of a prompt around the messages, and aro
 
 def view(state: Room) -> dict[str, Any]:
     """Return what every verb says of a room."""
-    return {
-        **{"name": state.name, "mode": state.mode, "turnState": state.turn_state},
-        **{"currentSpeaker": state.current_speaker, "speakers": state.speakers},
-        **{"cycle": state.cycle, "dormant": bool(state.dormant_at)},
-        "private": state.discussion is not None,
-        **{"members": list(state.members), "path": f"memory/shared/channels/{state.name}.md"},
-    }
+    keys = ("name", "mode", "turn_state", "current_speaker", "speakers", "cycle")
+    made = {camel(key): getattr(state, key) for key in keys}
+    made |= {"dormant": bool(state.dormant_at), "private": state.discussion is not None}
+    path = f"memory/shared/channels/{state.name}.md"
+    return {**made, "members": list(state.members), "path": path}
 
 
 def member(app: App, word: str) -> tuple[str, Member]:
