@@ -144,14 +144,14 @@ def end(
         tail = hearing.tail_of(text, app.settings.channels.tail_length)
         return relay.ask(app, "turn-complete", **told, isEmpty=hearing.is_pass(text), tail=tail)
     name = named(app, which)
-    is_over = run and f"{agent} {run}" in ROOMS.document(app, name).peek().ended_runs
     made, woken = _done(app, name, agent, decisions.end, agent, run, text, anchor)
     is_end = any(one["type"] == "ended" for one in made.events)
     while made.state.tie and made.state.delivery:  # until it lies there, or time is up
         time.sleep(POLL)
         ROOMS.exchange(app, name)
         made, woken = _done(app, name, agent, lambda *_: [])
-    outcome = "already-ended" if is_over else "advanced" if is_end else "ignored"
+    is_over = run and f"{agent} {run}" in made.state.ended_runs
+    outcome = "advanced" if is_end else "already-ended" if is_over else "ignored"
     outcome = "awaiting-delivery" if is_end and made.state.delivery else outcome
     return {**view(made.state), "outcome": outcome, "woken": woken}
 
