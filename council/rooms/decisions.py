@@ -79,7 +79,7 @@ def why_not(state: Room, agent: str, run: str = "") -> str:
     if state.dormant_at or agent != state.current_speaker:
         return "dormant" if state.dormant_at else "not-the-speaker"
     is_ended = run and f"{agent} {run}" in state.ended_runs
-    return "run-over" if is_ended else "awaiting-delivery" if state.delivery else ""
+    return "run-over" if is_ended else "awaiting-delivery" if state.tail else ""
 
 
 def begin(state: Room, agent: str, run: str, at: datetime) -> list[Event]:

@@ -29,12 +29,6 @@ KEPT, SHOWN = 200, 50  # newest messages in the state, and on the page
 FIELDS = ("id", "at", "author", "agent_id", "kind", "origin")  # of each message that is shown
 
 
-class Rules(Channels, settled=True):
-    """The table `[channels]` when the room was made, and when failed runs are tried again."""
-
-    backoff: list[int] = [10, 60]
-
-
 class Member(Record, settled=True):
     """Who is in the room; a person has no `agent_id`."""
 
@@ -65,14 +59,6 @@ class Turn(Record, settled=True):
     agent: str
     empty: bool
     heard: int = 0
-
-
-class Delivery(Record, settled=True):
-    """A real turn whose text has yet to arrive; after `until` it is waited for no longer."""
-
-    anchor: int
-    tail: str
-    until: str
 
 
 class Discussion(Record):
@@ -107,7 +93,8 @@ class Room(Record):
     lang: str = "en"
     created_at: str = ""
     updated_at: str = ""
-    rules: Rules = Rules()
+    rules: Channels = Channels()  # those of `council.toml` when the room was made
+    backoff: list[int] = [10, 60]  # seconds after which failed runs are tried again, likewise
     members: dict[str, Member] = {}
     messages: list[Message] = []  # the newest
     count: int = 0  # of all messages
@@ -123,7 +110,8 @@ class Room(Record):
     is_over: bool = False  # the speaker's turn has ended
     anchor: int = 0  # the newest message when the turn began
     results: list[Turn] = []  # of this cycle
-    delivery: Delivery | None = None
+    tail: str = ""  # of the text of a real turn that has yet to arrive
+    tail_until: str = ""  # after that it is waited for no longer
     dormant_at: str | None = None
     stirred: str = ""  # why a new cycle is to begin: woken, interrupted
     calmed: str = ""  # the guard that put it to sleep: only a person wakes it

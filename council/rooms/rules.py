@@ -22,7 +22,7 @@ from council.kernel.ids import shuffled
 from council.kernel.times import datetime, timedelta
 from council.rooms import hearing
 from council.rooms import model as m
-from council.rooms.model import Delivery, Event, Member, Message, Room, Tie, Turn
+from council.rooms.model import Event, Member, Message, Room, Tie, Turn
 from council.runs import work as runs
 from council.runs.work import Try, Work
 
@@ -85,9 +85,9 @@ def evolve(state: Room, event: Event) -> None:
     elif kind == "ended":
         _ended(state, event)
     elif kind == "missed":
-        if state.delivery is None:  # else it is the text that was missed
+        if not state.tail:  # else it is the text that was missed
             state.results.append(Turn(agent=event["agent"], empty=True, heard=state.anchor))
-        state.delivery, state.is_over = None, True
+        state.tail, state.is_over = "", True
     elif kind == "mode":
         state.mode = event["mode"]
     elif kind == "joined":
@@ -131,9 +131,9 @@ def _hear(state: Room, one: Message) -> None:
     if state.dormant_at:
         is_alone = state.agents() == [agent]
         state.stirred = "" if agent and (state.calmed or is_alone) else "woken"
-    elif state.delivery and agent != speaker:
+    elif state.tail and agent != speaker:
         state.stirred = "interrupted"
-    elif state.delivery:
+    elif state.tail:
         _arrived(state)
     elif speaker and state.turn_at is None:  # the first word: there is an answer due
         state.turn_at = one.at
@@ -147,9 +147,9 @@ def _hear(state: Room, one: Message) -> None:
 
 
 def _arrived(state: Room) -> None:
-    wait, agent = state.delivery, state.current_speaker
-    if wait and hearing.has_arrived(wait.tail, state.messages, wait.anchor, str(agent)):
-        state.delivery, state.is_over = None, True
+    who = str(state.current_speaker)
+    if state.tail and hearing.has_arrived(state.tail, state.messages, state.anchor, who):
+        state.tail, state.is_over = "", True
 
 
 def _ended(state: Room, event: Event) -> None:
@@ -157,8 +157,8 @@ def _ended(state: Room, event: Event) -> None:
     state.results.append(Turn(agent=agent, empty=event["empty"], heard=state.anchor))
     state.ended_runs = [*state.ended_runs, f"{agent} {event['runId']}"][-MOST_ENDED:]
     if not event["empty"]:
-        fields = {key: event[key] for key in ("tail", "anchor", "until")}
-        state.delivery = Delivery(**fields)
+        state.tail, state.tail_until = event["tail"], event["until"]
+        state.anchor = event["anchor"]
         _arrived(state)
 
 
@@ -181,7 +181,7 @@ def _give(state: Room, agent: str | None, at: str | None) -> None:
     """Give the floor to an agent, or to nobody; runs are numbered by it, also one for a summary."""
     state.current_speaker, state.turn_at, state.anchor = agent, at, state.count
     state.turn += 1
-    state.began_at, state.run_id, state.is_over, state.delivery = None, "", False, None
+    state.began_at, state.run_id, state.is_over, state.tail = None, "", False, ""
 
 
 # --- what is due ---
@@ -222,7 +222,7 @@ def by_moderator(kind: str, content: str, at: str) -> Event:
 
 def _of_turn(state: Room, at: str) -> Event | None:
     """Return what becomes of the turn of the speaker."""
-    agent, wait, after, ends = state.current_speaker, state.delivery, _try(state), until(state)
+    agent, wait, after, ends = state.current_speaker, state.tail, _try(state), until(state)
     code, words = "" if agent in state.agents() else "left", ""
     if state.is_over or (code and not wait):
         return _passed_on(state)
@@ -235,8 +235,8 @@ def _of_turn(state: Room, at: str) -> Event | None:
 
 def until(state: Room) -> str:
     """Return until when the speaker or its text is waited for; "" while it is run, or for none."""
-    if state.delivery:
-        return state.delivery.until
+    if state.tail:
+        return state.tail_until
     since = state.began_at or state.turn_at
     own = [run for run in state.runs.by_id.values() if run.tour == state.turn]
     if not since or any(not run.outcome for run in own):
@@ -302,13 +302,13 @@ def asked(state: Room) -> tuple[str, str]:
     about = state.discussion
     if state.dormant_at and about and about.by_agent:
         return about.initiator, "summary"
-    waits = state.turn_at and not (state.began_at or state.delivery or state.is_over)
+    waits = state.turn_at and not (state.began_at or state.tail or state.is_over)
     return (state.current_speaker or "", "turn") if waits else ("", "")
 
 
 def _try(state: Room) -> Try | None:
     agent, task = asked(state)
-    backoff = [timedelta(seconds=one) for one in state.rules.backoff]
+    backoff = [timedelta(seconds=one) for one in state.backoff]
     return runs.next_try(state.runs, agent, task, state.turn, backoff) if agent else None
 
 

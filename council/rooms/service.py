@@ -46,8 +46,7 @@ def create(
     room.created_at, room.lang = times.text(app.now), app.settings.language or "en"
     others = [word for word in people if word.strip().casefold() != m.MODERATOR]
     room.members = {m.MODERATOR: Member(), **dict(member(app, word) for word in others)}
-    rules = {**app.settings.channels.to_json(), "backoff": app.settings.retry_backoff}
-    room.rules = m.Rules.from_json(rules)
+    room.rules, room.backoff = app.settings.channels, app.settings.retry_backoff
     if mode == m.DISCUSSION:
         (initiator, one), back = member(app, by), named(app, callback) if callback else ""
         room.discussion = Discussion(initiator=initiator, guide=guide, callback=back)
@@ -146,13 +145,13 @@ def end(
     name = named(app, which)
     made, woken = _done(app, name, agent, decisions.end, agent, run, text, anchor)
     is_end = any(one["type"] == "ended" for one in made.events)
-    while made.state.tie and made.state.delivery:  # until it lies there, or time is up
+    while made.state.tie and made.state.tail:  # until it lies there, or time is up
         time.sleep(POLL)
         ROOMS.exchange(app, name)
         made, woken = _done(app, name, agent, lambda *_: [])
     is_over = run and f"{agent} {run}" in made.state.ended_runs
     outcome = "advanced" if is_end else "already-ended" if is_over else "ignored"
-    outcome = "awaiting-delivery" if is_end and made.state.delivery else outcome
+    outcome = "awaiting-delivery" if is_end and made.state.tail else outcome
     return {**view(made.state), "outcome": outcome, "woken": woken}
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from council.agents.settings import Channels
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.rooms import decisions, page
-from council.rooms.model import Rules
 from council.runs import work as runs
 from tests.rooms.play import Play, discussion
 
@@ -47,7 +47,9 @@ def step(play: Play, what: str, text: str) -> None:
 @given(st.lists(STEPS, max_size=40), st.booleans(), st.sampled_from(["a b", "a b c", "a", ""]))
 @settings(max_examples=150, deadline=None)
 def test_a_random_history(steps: list[tuple[str, str]], talks: bool, members: str) -> None:
-    play = discussion(f"{members} x") if talks else Play(f"{members} x", rules=Rules(max_cycles=5))
+    play = (
+        discussion(f"{members} x") if talks else Play(f"{members} x", rules=Channels(max_cycles=5))
+    )
     for one in steps:
         before = play.state
         try:

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from council.agents.settings import Channels
 from council.kernel import times
 from council.kernel.errors import Refusal
 from council.rooms import decisions, model, rules
 from council.rooms import page as kind
-from council.rooms.model import Rules
 from council.runs import work as runs
 from tests.rooms.play import Play, discussion
 
@@ -114,7 +114,7 @@ def test_three_agents_are_shuffled_and_the_last_is_not_the_first() -> None:
 def test_a_room_that_does_not_stop_is_calmed_and_only_people_wake_it(
     words: str, most: int, turns: int, why: str
 ) -> None:
-    play, count = Play("a b c x", rules=Rules(max_cycles=most)), 0
+    play, count = Play("a b c x", rules=Channels(max_cycles=most)), 0
     play.post("x", "Go.")
     while play.state.current_speaker:
         count += 1
