@@ -16,19 +16,17 @@ ARCHIVED = "This channel is archived and no longer active."
 
 def create(state: Room, room: Room) -> list[Event]:
     """Open a room; of a discussion the guide is the first message. The same again is a repeat."""
-    about, at = room.discussion, room.created_at
+    at, asked = room.created_at, ("mode", "members", "initiator", "guide", "callback")
     if state.channel_id:
-        open_ = {"completed_at": None, "summary": "", "minutes": ""}
-        old = state.discussion and state.discussion.copy(**open_)
-        if (state.mode, state.members, old) == (room.mode, room.members, about):
+        if all(getattr(state, key) == getattr(room, key) for key in asked):
             return []
         what = f"there is a {state.mode} room {room.name} already"
         raise Conflict("exists", what, "choose another name")
     made: Event = {"type": "created", "room": room.to_json(), "at": at}
-    if about is None:
+    if room.mode != m.DISCUSSION:
         return [made]
-    hearing.check_guide(about.guide)
-    return [made, rules.by_moderator("guide", about.guide, at)]
+    hearing.check_guide(room.guide)
+    return [made, rules.by_moderator("guide", room.guide, at)]
 
 
 def mode(state: Room, to: str, at: datetime) -> list[Event]:
@@ -65,7 +63,7 @@ def post(
     fields = {"content": text, "asks": asks if asks != agent else "", **more}
     events = [made | {camel(name): one for name, one in fields.items() if one}]
     if state.turn_state == m.ARCHIVED:
-        answer = CLOSED if state.discussion else ARCHIVED
+        answer = CLOSED if state.initiator else ARCHIVED
         events.append(rules.by_moderator("auto", answer, times.text(at)))
     return events
 
@@ -107,17 +105,16 @@ def end(state: Room, agent: str, run: str, text: str, anchor: int, at: datetime)
 
 def complete(state: Room, caller: str, summary: str, at: datetime) -> list[Event]:
     """Complete a discussion with the path of its summary; only its initiator may."""
-    about = state.discussion
-    if about is None:
+    if not state.initiator:
         what = f"{state.name} is no discussion but a {state.mode} room"
         raise Invalid("no-discussion", what, "only discussions are completed")
-    if caller != about.initiator:
+    if caller != state.initiator:
         what = f"{caller} may not complete {state.name}"
-        raise Refused("not-the-initiator", what, f"only its initiator may: {about.initiator}")
-    if about.completed_at and about.summary != summary:
-        raise Conflict("completed", f"{state.name} was completed with {about.summary}")
+        raise Refused("not-the-initiator", what, f"only its initiator may: {state.initiator}")
+    if state.completed_at and state.summary != summary:
+        raise Conflict("completed", f"{state.name} was completed with {state.summary}")
     made = {"type": "completed", "summary": summary, "at": times.text(at)}
-    return [] if about.completed_at else [made]
+    return [] if state.completed_at else [made]
 
 
 def tie(state: Room, channel: str, at: datetime) -> list[Event]:

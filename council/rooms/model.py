@@ -61,18 +61,6 @@ class Turn(Record, settled=True):
     heard: int = 0
 
 
-class Discussion(Record):
-    """What a discussion has besides; `by_agent`: its initiator can be asked for the summary."""
-
-    initiator: str
-    guide: str = ""
-    callback: str = ""
-    by_agent: bool = False
-    completed_at: str | None = None
-    summary: str = ""
-    minutes: str = ""
-
-
 class Tie(Record):
     """The channel of Discord that a room is, what was read there last, and what was put there."""
 
@@ -118,7 +106,13 @@ class Room(Record):
     cycles_alone: int = 0  # without a person's word
     repeats: int = 0  # cycles in a row that only repeat
     ended_runs: list[str] = []
-    discussion: Discussion | None = None
+    initiator: str = ""  # of a discussion, as what follows
+    by_agent: bool = False  # it can be asked for the summary
+    guide: str = ""
+    callback: str = ""  # the room that is told of the result
+    completed_at: str = ""
+    summary: str = ""  # its path, and that of the minutes
+    minutes: str = ""
     tie: Tie | None = None
     notes: list[str] = []
     kept_aside: list[str] = []

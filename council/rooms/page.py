@@ -17,7 +17,7 @@ from council.rooms.rules import EVENTS, due, evolve, new, wake, work
 
 __all__ = ["EVENTS", "adopt", "due", "edits", "evolve", "new", "render", "wake", "work"]
 _HEADINGS = ("title", "metadata", "floor", "messages", "notes")
-_NOT_SHOWN = ("mark", "messages", "runs", "notes")
+_NOT_SHOWN = ("mark", "messages", "runs", "notes", "guide")
 
 
 def texts(lang: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.kernel.times import datetime
 from council.kernel.words import fill, template
 from council.rooms import decisions, hearing, page, rules
-from council.rooms.model import DISCORD, FIELDS, MODERATOR, Discussion, Event, Member, Room
+from council.rooms.model import DISCORD, FIELDS, MODERATOR, Event, Member, Room
 from council.runs import work
 from council.runs.kinds import KindRow
 from council.runs.work import Run, Work
@@ -31,7 +31,7 @@ def view(state: Room) -> dict[str, Any]:
     """Return what every verb says of a room."""
     keys = ("name", "mode", "turn_state", "current_speaker", "speakers", "cycle")
     made = {camel(key): getattr(state, key) for key in keys}
-    made |= {"dormant": bool(state.dormant_at), "private": state.discussion is not None}
+    made |= {"dormant": bool(state.dormant_at), "private": bool(state.initiator)}
     path = f"memory/shared/channels/{state.name}.md"
     return {**made, "members": list(state.members), "path": path}
 
@@ -150,22 +150,20 @@ class _Rooms(KindRow):
         discord().exchange(app, self.document(app, name), member)
 
     def is_over(self, state: Room) -> bool:
-        about = state.discussion
-        return about is not None and bool(about.completed_at) and not about.minutes
+        return bool(state.completed_at) and not state.minutes
 
     def finish(self, app: App, name: str) -> str:
         """Report a completed discussion to its callback, and write its minutes; the room stays."""
         room = self.document(app, name)
         state: Room = room.read()
-        about = state.discussion
-        if about is None or not self.is_over(state):
-            return about.minutes if about else ""
+        if not self.is_over(state):
+            return state.minutes
         how: Any = {"by": MODERATOR, "at": app.now}
-        said = [rules.by_moderator("summary", about.summary, times.text(app.now))]
-        if about.callback in self.names(app):
+        said = [rules.by_moderator("summary", state.summary, times.text(app.now))]
+        if state.callback in self.names(app):
             op = f"summary:{state.channel_id}"
-            self.document(app, about.callback).change(lambda _: said, op=op, **how)
-        path = _minutes(app, room, state, about)
+            self.document(app, state.callback).change(lambda _: said, op=op, **how)
+        path = _minutes(app, room, state)
         filed: Event = {"type": "filed", "minutes": os.path.relpath(path, app.root)}
         room.change(lambda now: [filed] * self.is_over(now), **how)
         return path
@@ -180,7 +178,7 @@ class _Rooms(KindRow):
     # What observers ask
 
     def kept(self, state: Room) -> list[str]:
-        path = os.path.normpath(state.discussion.summary if state.discussion else "")
+        path = os.path.normpath(state.summary)
         return [path] * path.startswith(f"{SUMMARIES}/")
 
     def status(self, app: App, name: str, state: Room) -> dict[str, Any]:
@@ -220,23 +218,23 @@ class _Rooms(KindRow):
         return made, "\n".join(lines)
 
 
-def _minutes(app: App, room: Document[Any], state: Room, about: Discussion) -> str:
+def _minutes(app: App, room: Document[Any], state: Room) -> str:
     """Write the minutes of a completed discussion; return their path."""
     from council.archive import minutes  # late: only at the end
 
-    ended, said = about.completed_at or "", list[dict[str, str]]()
+    ended, said = state.completed_at, list[dict[str, str]]()
     for one in [one for line in room.history() for one in line.events if one["type"] == "said"]:
         text = shown(one["content"], 4).replace("\n", "\n> ").replace("> \n", ">\n")
         said.append({"author": one_line(one["author"]), "at": one["at"], "text": text})
-    with open(f"{app.root}/{about.summary}", encoding="utf-8", errors="replace") as file:
+    with open(f"{app.root}/{state.summary}", encoding="utf-8", errors="replace") as file:
         summary = file.read()
     form = template(f"texts/room-{state.lang}.txt").partition("\n====\n")[2]
     body = fill(form, {"name": state.name, "summary": shown(summary, 3), "said": said})
     front = {
         **{"title": state.name, "topic": state.name, "date": ended[:10], "name": state.name},
         **{"conversation": state.channel_id, "mode": state.mode, "procedure": "room"},
-        **{"participants": state.agents(), "initiator": about.initiator, "outcome": "completed"},
-        **{"rounds": state.cycle, "closed_reason": "completed", "summary": about.summary},
+        **{"participants": state.agents(), "initiator": state.initiator, "outcome": "completed"},
+        **{"rounds": state.cycle, "closed_reason": "completed", "summary": state.summary},
         **{"ended": ended, "decision": cut(summary, 300)},
     }
     return minutes.write(app.root, front, body, ended[:10])

@@ -105,10 +105,10 @@ def evolve(state: Room, event: Event) -> None:
     elif kind == "tied":
         old = state.tie.to_json() if state.tie else {}
         state.tie = Tie.from_json({**old, **event["tie"]})
-    elif state.discussion and kind == "completed":
-        state.discussion.completed_at, state.discussion.summary = event["at"], event["summary"]
-    elif state.discussion and kind == "filed":
-        state.discussion.minutes = event["minutes"]
+    elif kind == "completed":
+        state.completed_at, state.summary = event["at"], event["summary"]
+    elif kind == "filed":
+        state.minutes = event["minutes"]
 
 
 def _said(state: Room, event: Event) -> None:
@@ -172,7 +172,7 @@ def _turned(state: Room, event: Event) -> None:
     state.calmed = reason if reason in ("max-cycles", "repetition") else ""
     state.cycle += kind == "cycle"
     state.cycles_alone += kind == "cycle"
-    is_asked = kind == "cycle" and (state.discussion or reason != "started")  # by some word
+    is_asked = kind == "cycle" and (state.initiator or reason != "started")  # by some word
     first, *state.queue = event["queue"] if kind == "cycle" else [""]
     _give(state, first or None, at if is_asked else None)
 
@@ -192,7 +192,7 @@ def due(state: Room, now: datetime) -> list[Event]:
     at = times.text(now)
     found = _due(state, at) if state.channel_id else None
     made = [{**found, "at": at}] if found else []
-    if state.discussion and found and found["type"] == "dormant":
+    if state.initiator and found and found["type"] == "dormant":
         made.append(by_moderator("reminder", REMINDER, at))
     return made
 
@@ -210,8 +210,7 @@ def _due(state: Room, at: str) -> Event | None:
 
 
 def _wanted(state: Room) -> str:
-    concluded = state.discussion is not None and state.discussion.completed_at is not None
-    return turn_state(state.mode, len(state.agents()), concluded)
+    return turn_state(state.mode, len(state.agents()), bool(state.completed_at))
 
 
 def by_moderator(kind: str, content: str, at: str) -> Event:
@@ -299,9 +298,8 @@ def _begun(state: Room, reason: str, repeats: int = 0, last: str = "") -> Event:
 
 def asked(state: Room) -> tuple[str, str]:
     """Return whom a run is for and its task: a `turn`, or the `summary` of an idle discussion."""
-    about = state.discussion
-    if state.dormant_at and about and about.by_agent:
-        return about.initiator, "summary"
+    if state.dormant_at and state.by_agent:
+        return state.initiator, "summary"
     waits = state.turn_at and not (state.began_at or state.tail or state.is_over)
     return (state.current_speaker or "", "turn") if waits else ("", "")
 
@@ -326,10 +324,8 @@ def wake(state: Room, by_hand: frozenset[str] = frozenset()) -> datetime | None:
     The work of agents that are not run here (`by_hand`) does not count. What is said on Discord
     has to be asked for again and again.
     """
-    about, after = state.discussion, _try(state)
-    moments = [until(state), state.created_at if state.tie else ""]
-    if about and about.completed_at and not about.minutes:
-        moments.append(about.completed_at)
+    after, moments = _try(state), [until(state), state.created_at if state.tie else ""]
+    moments += [] if state.minutes else [state.completed_at]
     if after and after.open:
         moments.append(state.runs.by_id[after.open].lease)
     if after and after.attempt and asked(state)[0] not in by_hand:

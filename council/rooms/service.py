@@ -10,7 +10,7 @@ from council.kernel.errors import Invalid, NotFound, Refused, Unexpected
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, hearing, page, relay
 from council.rooms import model as m
-from council.rooms.model import Discussion, Event, Member, Room
+from council.rooms.model import Event, Member, Room
 from council.rooms.row import ROOMS, SUMMARIES, author, discord, member, view
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def create(
     room.members = {m.MODERATOR: Member(), **dict(member(app, word) for word in others)}
     room.rules, room.backoff = app.settings.channels, app.settings.retry_backoff
     if mode == m.DISCUSSION:
-        (initiator, one), back = member(app, by), named(app, callback) if callback else ""
-        room.discussion = Discussion(initiator=initiator, guide=guide, callback=back)
-        room.discussion.by_agent = one.agent_id is not None
+        room.initiator, one = member(app, by)
+        room.by_agent, room.guide = one.agent_id is not None, guide
+        room.callback = named(app, callback) if callback else ""
     made = change(app, ident, by, lambda state, _: decisions.create(state, room), create=True)
     return {**made, "outcome": "created"} if made["outcome"] == "changed" else made
 

@@ -8,7 +8,7 @@ from council.kernel import codec, times
 from council.kernel.page import revision
 from council.rooms import decisions, model
 from council.rooms import page as kind
-from council.rooms.model import Discussion, Event, Member, Room
+from council.rooms.model import Event, Member, Room
 
 START = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 GUIDE = "## Topic\nTea.\n\n## Goals\nOne tea.\n\n## Completion criteria\nAll agree."
@@ -105,5 +105,5 @@ class Play:
 
 
 def discussion(members: str = "a b", by_agent: bool = True) -> Play:
-    about = Discussion(initiator="a", guide=GUIDE, callback="hall", by_agent=by_agent)
-    return Play(members, "discussion", discussion=about)
+    about = {"initiator": "a", "guide": GUIDE, "callback": "hall", "by_agent": by_agent}
+    return Play(members, "discussion", **about)

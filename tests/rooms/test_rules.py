@@ -240,9 +240,9 @@ def test_the_reminder_comes_again_after_the_room_woke() -> None:
 
 def test_a_guide_needs_its_three_parts() -> None:
     with pytest.raises(Refusal, match="goals, completion criteria"):
-        Play(mode="discussion", discussion=model.Discussion(initiator="a", guide="Topic: tea"))
+        Play(mode="discussion", initiator="a", guide="Topic: tea")
     french = "**Sujet**\nThé\n\nObjectifs: un thé\n\n## Critères de fin\nTous."
-    Play(mode="discussion", discussion=model.Discussion(initiator="a", guide=french))
+    Play(mode="discussion", initiator="a", guide=french)
 
 
 def test_the_same_room_again_is_a_repeat() -> None:

@@ -98,14 +98,14 @@ def test_a_discussion_ends_in_minutes(
         assert team.run(*done, "council.toml", "--as", "henry").returncode == 6
         assert team.run(*done, path.replace("tea", "coffee"), "--as", "henry").returncode == 5
         team.json(*done, path, "--as", "henry")
-    shown = until(lambda: (room := team.json("show", "tea"))["discussion"]["minutes"] and room)
+    shown = until(lambda: (room := team.json("show", "tea"))["minutes"] and room)
     assert shown["turnState"] == "archived"
-    minutes = (team.root / shown["discussion"]["minutes"]).read_text()
+    minutes = (team.root / shown["minutes"]).read_text()
     assert "Green tea it is." in minutes
     assert "outcome: completed" in minutes
     row = team.json("list", "minutes")[0]
     assert (row["title"], row["decision"]) == ("tea", "Green tea it is.")
-    assert said(team, "hall")[-1] == ("moderator", shown["discussion"]["summary"])
+    assert said(team, "hall")[-1] == ("moderator", shown["summary"])
     made = team.json("channel", "post", "tea", "Coffee?", "--as", "alice")
     assert made["reply"] == "This discussion is closed."
     team.json("forget", "tea", "--yes")
