@@ -8,7 +8,7 @@ from council.kernel.record import camel
 from council.kernel.times import datetime, timedelta
 from council.rooms import hearing, rules
 from council.rooms import model as m
-from council.rooms.model import Event, Member, Room, Tie
+from council.rooms.model import Event, Member, Room
 
 CLOSED = "This discussion is closed."
 ARCHIVED = "This channel is archived and no longer active."
@@ -121,6 +121,6 @@ def tie(state: Room, channel: str, at: datetime) -> list[Event]:
     """Let a room be a channel of Discord from now on."""
     if not channel.isdecimal():
         raise Usage("no-channel", f"no channel of Discord: {channel[:40]!r}", "give its number")
-    made = Tie(channel=channel, posted=state.count, signalled=state.turn).to_json()
-    is_tied = state.tie is not None and state.tie.channel == channel
-    return [] if is_tied else [{"type": "tied", "tie": made, "at": times.text(at)}]
+    made: Event = {"type": "tied", "channel": channel, "read": "0", "at": times.text(at)}
+    made |= {"posted": state.count, "signalled": state.turn}
+    return [made] if state.channel != channel else []

@@ -16,7 +16,7 @@ from council.kernel.errors import Unexpected
 from council.kernel.ids import cut, digest
 from council.kernel.record import TYPE_CHECKING, Any
 from council.rooms import decisions, page
-from council.rooms.model import DISCORD, MODERATOR, Event
+from council.rooms.model import DISCORD, MODERATOR, Event, Room
 from council.runs import starting
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def _connected(env: dict[str, str], work: Callable[[Any], Awaitable[None]]) -> N
 async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
     """Take in who is there and what they said."""
     state, events = room.read(), list[Event]()
-    tie, known = state.tie, starting.registry_of(app).identities
-    me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(tie.channel))
+    known, last = starting.registry_of(app).identities, state.read
+    me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(state.channel))
     for account, one in known.items():
         try:
             await rest.fetch_member(channel.guild_id, int(account))
@@ -89,39 +89,38 @@ async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
             events += decisions.join(state, one.agent_id, None, app.now)
         else:
             events += decisions.join(state, one.agent_id, member(app, account)[1], app.now)
-    found = rest.fetch_messages(int(tie.channel), after=hikari.Snowflake(tie.anchor))
-    anchor = tie.anchor
+    found = rest.fetch_messages(channel.id, after=hikari.Snowflake(last))
     async for said in found.limit(MOST_READ):
-        anchor = str(said.id)
+        last = str(said.id)
         if said.author.id == me.id or not said.content:
             continue
         agent = known.get(str(said.author.id))
         by, ident = (agent.agent_id,) * 2 if agent else page.speaker(state, said.author.username)
-        how = {"origin": "discord", "foreign": anchor}
+        how = {"origin": "discord", "foreign": last}
         events += decisions.post(state, by, ident, said.content, said.created_at, **how)
-    events += [{"type": "tied", "tie": {"anchor": anchor}}] * (anchor != tie.anchor)
-    _change(app, room, tie.anchor, events)
+    events += [{"type": "tied", "read": last}] * (last != state.read)
+    _change(app, room, state, events)
 
 
 async def _post(app: App, room: Any, rest: Any) -> None:
     """Post what was said here, and show whose turn it is."""
     state = room.peek()
-    tie, channel = state.tie, int(state.tie.channel)
+    channel = int(state.channel)
     quiet = dict.fromkeys(("mentions_everyone", "user_mentions", "role_mentions"), False)
     for one in state.messages:
-        if one.id <= tie.posted or one.foreign:
+        if one.id <= state.posted or one.foreign:
             continue
         text = f"**{page.label(state, one.author)}**\n{one.content}"
         for at in range(0, len(text), LONGEST):
             nonce = digest(f"{state.channel_id} {one.id} {at}")[:24]
             await rest.create_message(channel, text[at : at + LONGEST], nonce=nonce, **quiet)
-        _change(app, room, tie.anchor, [{"type": "tied", "tie": {"posted": one.id}}])
-    if state.current_speaker and tie.signalled < state.turn:
+        _change(app, room, state, [{"type": "tied", "posted": one.id}])
+    if state.current_speaker and state.signalled < state.turn:
         shown = await rest.create_message(channel, SIGNAL, **quiet)
         await rest.delete_message(channel, shown.id)
-        _change(app, room, tie.anchor, [{"type": "tied", "tie": {"signalled": state.turn}}])
+        _change(app, room, state, [{"type": "tied", "signalled": state.turn}])
 
 
-def _change(app: App, room: Any, anchor: str, events: list[Event]) -> None:
+def _change(app: App, room: Any, state: Room, events: list[Event]) -> None:
     """Note what was done, unless another process has read further meanwhile."""
-    room.change(lambda now: events * (now.tie.anchor == anchor), by=MODERATOR, at=app.now)
+    room.change(lambda now: events * (now.read == state.read), by=MODERATOR, at=app.now)

@@ -3,7 +3,7 @@
 Nothing here decides anything. `rules.py` folds these events; `at` is an instant as text:
 
 - Its life: `created` (room: the fields of `Room`), `mode` (mode), `joined` (id, member), `left`
-  (id), `tied` (tie: fields of `Tie`), `completed` (summary), `filed` (minutes).
+  (id), `tied` (channel, read, posted, signalled), `completed` (summary), `filed` (minutes).
 - Messages: `said` (the fields of `Message` without id), `amended` (id, content), `noted`
   (splices), `kept` (file, why).
 - Turns: `began` (agent, runId), `ended` (agent, runId, empty, tail, anchor, until),
@@ -61,15 +61,6 @@ class Turn(Record, settled=True):
     heard: int = 0
 
 
-class Tie(Record):
-    """The channel of Discord that a room is, what was read there last, and what was put there."""
-
-    channel: str
-    anchor: str = "0"
-    posted: int = 0
-    signalled: int = 0
-
-
 class Room(Record):
     """The state; in turns and cycles the words are those of document 001."""
 
@@ -113,7 +104,10 @@ class Room(Record):
     completed_at: str = ""
     summary: str = ""  # its path, and that of the minutes
     minutes: str = ""
-    tie: Tie | None = None
+    channel: str = ""  # of Discord that it is
+    read: str = "0"  # the message that was read there last
+    posted: int = 0  # the newest message that was put there
+    signalled: int = 0  # the turn that was shown there last
     notes: list[str] = []
     kept_aside: list[str] = []
     runs: Runs = Runs()

@@ -121,7 +121,7 @@ class _Rooms(KindRow):
     def starts(self, state: Room, agent: AgentSettings) -> bool:
         """Agents of OpenClaw take their turns in its channel, once a hook has ended one there."""
         hooks = [one for one in state.ended_runs if f" {state.channel_id}." not in one]
-        return agent.driver != "openclaw" or not (state.tie or hooks)
+        return agent.driver != "openclaw" or not (state.channel or hooks)
 
     def handed_in(
         self, app: App, state: Room, run: Run, output: Output, at: datetime
@@ -145,9 +145,9 @@ class _Rooms(KindRow):
         return [*said, *decisions.end(state, run.agent, run.id, text, 0, at), end]
 
     def exchange(self, app: App, name: str) -> None:
-        if not self.document(app, name).peek().tie:
-            return
-        discord().exchange(app, self.document(app, name), member)
+        room = self.document(app, name)
+        if room.peek().channel:
+            discord().exchange(app, room, member)
 
     def is_over(self, state: Room) -> bool:
         return bool(state.completed_at) and not state.minutes
@@ -186,7 +186,7 @@ class _Rooms(KindRow):
         what = {"name": name, "code": "kept", "what": "an edit of the page could not be used"}
         kept = [f"read {folder}/conflicts/{file}" for file in state.kept_aside]
         made["problems"] = [{**what, "fix": fix} for fix in kept]
-        if state.tie and not app.world.get(DISCORD):
+        if state.channel and not app.world.get(DISCORD):
             what |= {"code": "discord", "what": f"{name} is not read: {DISCORD} is not set"}
             what["fix"] = "set it, also in the file of keys that `council schedule --install` names"
             made["problems"].append(what)

@@ -22,7 +22,7 @@ from council.kernel.ids import shuffled
 from council.kernel.times import datetime, timedelta
 from council.rooms import hearing
 from council.rooms import model as m
-from council.rooms.model import Event, Member, Message, Room, Tie, Turn
+from council.rooms.model import Event, Member, Message, Room, Turn
 from council.runs import work as runs
 from council.runs.work import Try, Work
 
@@ -88,8 +88,6 @@ def evolve(state: Room, event: Event) -> None:
         if not state.tail:  # else it is the text that was missed
             state.results.append(Turn(agent=event["agent"], empty=True, heard=state.anchor))
         state.tail, state.is_over = "", True
-    elif kind == "mode":
-        state.mode = event["mode"]
     elif kind == "joined":
         state.members[event["id"]] = Member.from_json(event["member"])
     elif kind == "left":
@@ -102,13 +100,11 @@ def evolve(state: Room, event: Event) -> None:
             state.notes[at : at + count] = lines
     elif kind == "kept":
         state.kept_aside = [*state.kept_aside, event["file"]][-20:]
-    elif kind == "tied":
-        old = state.tie.to_json() if state.tie else {}
-        state.tie = Tie.from_json({**old, **event["tie"]})
     elif kind == "completed":
         state.completed_at, state.summary = event["at"], event["summary"]
-    elif kind == "filed":
-        state.minutes = event["minutes"]
+    else:  # `mode`, `tied` and `filed` say new values of fields
+        names = {key: Room._names[key] for key in event if key in Room._names}
+        state.__dict__.update({name: event[key] for key, name in names.items()})
 
 
 def _said(state: Room, event: Event) -> None:
@@ -324,7 +320,7 @@ def wake(state: Room, by_hand: frozenset[str] = frozenset()) -> datetime | None:
     The work of agents that are not run here (`by_hand`) does not count. What is said on Discord
     has to be asked for again and again.
     """
-    after, moments = _try(state), [until(state), state.created_at if state.tie else ""]
+    after, moments = _try(state), [until(state), state.created_at if state.channel else ""]
     moments += [] if state.minutes else [state.completed_at]
     if after and after.open:
         moments.append(state.runs.by_id[after.open].lease)

@@ -29,8 +29,7 @@ def named(app: App, which: str) -> str:
     if ids.is_name(word) and ROOMS.document(app, word).exists():
         return word
     for name in ROOMS.names(app) if word.isdecimal() else ():
-        tie = ROOMS.document(app, name).peek().tie
-        if tie and tie.channel == word:
+        if ROOMS.document(app, name).peek().channel == word:
             return name
     hint = f"there are: {', '.join(ROOMS.names(app)[:10])}"
     raise NotFound("no-room", f"there is no room {which[:64]!r}", hint)
@@ -82,7 +81,7 @@ def _done(
         if any(one["type"] in ("floor", "cycle") for one in made.events):
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
             os.unlink(path)  # the schedule identifier is posted, and deleted (document 001)
-        if state.tie and made.events and not is_run:
+        if state.channel and made.events and not is_run:
             ROOMS.exchange(app, name)
             state = room.peek()
     except (OSError, Unexpected):
@@ -145,7 +144,7 @@ def end(
     name = named(app, which)
     made, woken = _done(app, name, agent, decisions.end, agent, run, text, anchor)
     is_end = any(one["type"] == "ended" for one in made.events)
-    while made.state.tie and made.state.tail:  # until it lies there, or time is up
+    while made.state.channel and made.state.tail:  # until it lies there, or time is up
         time.sleep(POLL)
         ROOMS.exchange(app, name)
         made, woken = _done(app, name, agent, lambda *_: [])
@@ -178,7 +177,7 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
 def guilds(app: App) -> list[dict[str, Any]]:
     """Return the guilds of Discord that the bot administers, with the rooms that channels are."""
     states = [ROOMS.document(app, name).peek() for name in ROOMS.names(app)]
-    tied = {one.tie.channel: one for one in states if one.tie}
+    tied = {one.channel: one for one in states}
     return [{**one, "tied": tied} for one in discord().guilds(app)]
 
 
