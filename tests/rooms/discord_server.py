@@ -33,8 +33,7 @@ class Server:
         made: dict[str, Any] = {
             **{"id": str(number), "type": 0, "channel_id": str(CHANNEL), "content": text},
             **{"author": self.user(account), "timestamp": STAMP, "tts": False, "flags": 0},
-            **{"edited_timestamp": None, "mention_everyone": False, "mention_roles": []},
-            **{"mentions": [], "attachments": [], "embeds": [], "pinned": False, "components": []},
+            **{"edited_timestamp": None, "attachments": [], "embeds": [], "pinned": False},
         }
         self.messages.append(made)
         return made
@@ -44,15 +43,13 @@ class Server:
         return [one["content"] for one in self.messages if one["author"]["id"] == str(BOT)]
 
     def user(self, account: int) -> dict[str, Any]:
-        name = self.names[account]
-        made = {"id": str(account), "username": name, "global_name": name, "avatar": None}
-        return {**made, "discriminator": "0", "public_flags": 0, "bot": account == BOT}
+        made = {"id": str(account), "username": self.names[account], "avatar": None}
+        return {**made, "discriminator": "0", "bot": account == BOT}
 
     def answer(self, words: list[str], query: Any, body: Any) -> tuple[int, Any]:
         match words:
             case ["GET", "users", "@me"]:
-                more = {"mfa_enabled": False, "flags": 0, "verified": True}
-                return 200, {**self.user(BOT), **more}
+                return 200, {**self.user(BOT), "mfa_enabled": False, "flags": 0}
             case ["GET", "users", "@me", "guilds"]:
                 names = {"name": "Home", "icon": None, "owner": True, "features": []}
                 names |= {"approximate_member_count": 3, "approximate_presence_count": 2}
@@ -64,12 +61,10 @@ class Server:
                 return 200, [{**made, "permission_overwrites": [rule]}, {**made, "id": "201"}]
             case ["GET", "channels", _]:
                 made = {"id": str(CHANNEL), "type": 0, "guild_id": str(GUILD), "name": "den"}
-                made |= {"position": 1, "permission_overwrites": [], "topic": None, "nsfw": False}
-                return 200, {**made, "last_message_id": None, "parent_id": None}
+                return 200, {**made, "position": 1, "permission_overwrites": [], "topic": None}
             case ["GET", "guilds", _, "members", account] if int(account) in self.names:
-                made = {"user": self.user(int(account)), "nick": None, "avatar": None, "roles": []}
-                made |= {"joined_at": STAMP, "premium_since": None, "deaf": False, "mute": False}
-                return 200, {**made, "flags": 0, "pending": False, "banner": None}
+                made = {"user": self.user(int(account)), "roles": [], "joined_at": STAMP}
+                return 200, {**made, "flags": 0, "banner": None}
             case ["GET", "channels", _, "messages"]:
                 after, most = int(query["after"][0]), int(query["limit"][0])
                 found = [one for one in self.messages if int(one["id"]) > after]
@@ -111,9 +106,7 @@ def discord_server() -> Iterator[Server]:
             data = b"" if found is None else json.dumps(found).encode()
             self.send_response(status)
             head = {"Content-Type": "application/json", "Content-Length": str(len(data))}
-            head |= {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "4"}
-            head |= {"X-RateLimit-Reset": f"{time.time() + 1:.3f}", "X-RateLimit-Bucket": "b"}
-            for name, value in {**head, "X-RateLimit-Reset-After": "1.0", **more}.items():
+            for name, value in {**head, **more}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
