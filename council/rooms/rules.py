@@ -250,19 +250,16 @@ def _passed_on(state: Room) -> Event:
     repeats = state.repeats + 1 if real and all(_repeats(state, one) for one in real) else 0
     joined = [one for one in here if one not in before]
     is_heard = all(_has_heard_all(state, one) for one in results if one.agent in here)
-    if not here:
-        reason = "all-left"
-    elif is_dormant([one.empty for one in results], len(joined)) and is_heard:
-        reason = "all-passed"
-    elif len(here) == 1 and is_heard and not joined:
-        reason = "alone"  # it would answer itself
+    is_alone = len(here) == 1 and not joined  # it would answer itself
+    if is_heard and (is_alone or is_dormant([one.empty for one in results], len(joined))):
+        reason = "idle"
     elif 0 < state.rules.max_repeats <= repeats:
         reason = "repetition"
     elif 0 < state.rules.max_cycles <= state.cycles_alone:
         reason = "max-cycles"
     last = results[-1].agent if results else before[-1]
     made = _begun(state, reason or "boundary", repeats, last)
-    return {**made, "type": "dormant" if reason else "cycle"}
+    return {**made, "type": "dormant"} if reason else made
 
 
 def _has_heard_all(state: Room, turn: Turn) -> bool:
