@@ -200,8 +200,9 @@ class _Rooms(KindRow):
 
     def explained(self, app: App, name: str, state: Room) -> dict[str, Any]:
         made, speaker = super().explained(app, name, state), state.current_speaker
-        what = f"{speaker}'s {'text to arrive' if state.tail else 'turn'}"
         since, until = state.began_at or state.turn_at, rules.until(state) or None
+        turn = "turn" if since else "turn (the first word)"
+        what = f"{speaker}'s {'text to arrive' if state.tail else turn}"
         waits = {"what": what, "agentId": speaker, "since": since, "until": until}
         then = f"then {', '.join(state.queue) or 'the next cycle'}" if speaker else "no turns"
         if state.dormant_at:
