@@ -110,8 +110,6 @@ def convert(
         return Converted(text=parse(sidecar.text, to).sound().text)
     gaps = {"DATA"} if "W_DATA_TRUNCATED" in parsed.warnings else set[str]()
     text = _walked(parsed, to, lossy, structural, gaps)
-    if errors := parse(text, to).errors:
-        raise _refused(parsed.version, to, f"rule {errors[0].rule}")
     losses = [name for name in (*_LOSSES, "DATA") if name in gaps]
     record = Sidecar(version=parsed.version, text=line, converted=text)
     return Converted(text=text, losses=losses, sidecar=record)
@@ -129,7 +127,9 @@ def _walked(parsed: Parsed, to: str, lossy: bool, structural: bool, gaps: set[st
             if not (row.applies(values) and row.fits(values)):
                 continue
             if row.rule == "refuse" or (row.rule == "lossy" and not lossy):
-                raise _refused(at, target, row.why, "--lossy" * (row.rule == "lossy"))
+                what = f"{target} has no place for this {at} message: {row.why}"
+                hint = "--lossy" * (row.rule == "lossy")
+                raise Refused("not-convertible", what, hint, rule=row.why)
             if row.rule != "put":
                 segment = {"to": "route", "task": "tid"}.get(row.segment, row.segment)
                 gaps.add(segment.upper())
@@ -141,11 +141,6 @@ def _walked(parsed: Parsed, to: str, lossy: bool, structural: bool, gaps: set[st
             gaps.update(() if exact else {"ERR"})
         at = target
     return written(values, to)
-
-
-def _refused(source: str, target: str, why: str, hint: str = "") -> Refused:
-    what = f"{target} has no place for this {source} message: {why}"
-    return Refused("not-convertible", what, hint, rule=why, segment=None)
 
 
 def message_of(line: str | Parsed) -> Message:
