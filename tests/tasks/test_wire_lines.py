@@ -63,7 +63,7 @@ def test_the_fault_and_the_right_line(text: str, fault: str, right: str) -> None
 READ = [
     (f"Answer: {GOOD}", "results=5", ""),
     (f"**{GOOD.replace('|', chr(92) + '|')}**", "results=5", ""),
-    ("W1>O1 says M2 was lost.\n" + GOOD, "results=5", ""),
+    ("W1>O1 says M2 was lost.\n" + GOOD, "results=5", ""), (f"| {GOOD} |", "results=5", ""),
     (f"<think>\n{GOOD.replace('5', '4')}\n</think>\n{GOOD}", "results=5", ""),
     (GOOD.replace("results=5", "result=" + "x" * 300), "result=" + "x" * 193, "x" * 300),
     (f"```\n{GOOD}\nsix\n\nseven\n```\nBye.", "results=5", "5\nsix\n\nseven"),

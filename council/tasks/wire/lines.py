@@ -95,7 +95,7 @@ def find(line: str) -> str:
     bare = re.sub(r"</\w{1,10}>$", "", bare.strip())
     if bare.count("|") < 4:
         bare = bare.translate(dict.fromkeys(map(ord, _BARS), "|"))
-    bare = bare.strip("| \t") if bare[:1] == "|" else bare
+    bare = bare.strip("| \t")
     match = _HEAD.search(bare)
     if not match:
         return ""
@@ -112,8 +112,6 @@ def _read(line: str, expected: Expected) -> Heard | None:
         return None
     mark = next((one for one in "|\t;,/" if text.count(one) >= 4), "|")
     segments = [one.strip() for one in text.split(mark)]
-    if not segments[-1] and len(segments) - 1 in COUNTS:
-        segments.pop()
     version = COUNTS.get(len(segments), "").removesuffix("V5D") if mark == "|" else ""
     names = tables.FORMS[version or expected.version].names
     values = {name: _mended(name, one) for name, one in zip(names, segments, strict=False)}
