@@ -124,8 +124,10 @@ def _read(line: str, expected: Expected) -> Heard | None:
                 message.context, message.budget = request.context, request.budget
             cut = values["data"] if len(values["data"]) > MOST_CHARS else ""
             return Heard(messages=[message], result=cut)
-        places = dict.fromkeys(one.segment - 1 for one in parsed.errors if one.segment)
-        faults = [_segment(names[at], segments[at], expected) for at in list(places)[:3]]
+        faults = []
+        for at in list(dict.fromkeys(one.segment - 1 for one in parsed.errors if one.segment))[:3]:
+            got, form = segments[at][:24] or _say("empty", expected), _say(names[at], expected)
+            faults.append(_say("segment", expected, name=names[at].upper(), got=got, form=form))
         fault = "; ".join(faults) or _say("place", expected)
     elif mark != "|":
         fault = _say("separated", expected)
@@ -150,14 +152,6 @@ def _mended(name: str, value: str) -> str:
     if name in UNUSED and not value.strip("-—–−‐‑‒―﹣－"):
         return "-" if value else UNUSED[name]
     return value.capitalize() if name == "ctx" else value.upper()
-
-
-def _segment(name: str, value: str, expected: Expected) -> str:
-    """Return what is wrong with a segment."""
-    if name == "data" and value:
-        return _say("bars", expected)
-    got, form = value[:24] or _say("empty", expected), _say(name, expected)
-    return _say("segment", expected, name=name.upper(), got=got, form=form)
 
 
 def refused(line: str, fault: str, fields: dict[str, str], expected: Expected) -> Heard:
