@@ -247,7 +247,7 @@ def test_random_histories_agree(machines, seed, monkeypatch):
             with pytest.raises(NotFound):
                 machines.change(1 - at, note("late"))
             machines.opened("ann", "bob", ident=f"id{step}", at=1 - at)
-            assert machines.both(f"closed/{state.conversation_id}") == state
+            assert machines.both(f"closed/{state.conversation_id}").entries == state.entries
             said, count = [], 0
     for at in (0, 1, 0):
         machines.document(at).read()
