@@ -168,7 +168,8 @@ def operation(
         carried.__signature__ = inspect.Signature(at)  # type: ignore[attr-defined]
         carried.__name__, carried.__doc__ = act.__name__, act.__doc__
         router.post(path, status_code=status_code, **more)(carried)
-        FORMS.extend([Form(carried, shape, path, page, then or page)] * bool(page))
+        if page:
+            FORMS.append(Form(carried, shape, path, page, then or page))
         return act
 
     return add
