@@ -126,9 +126,7 @@ def paths(served):
     return [path.format(over=file) for path in _PATHS.split()]
 
 
-def test_all_pages_are_whole_without_markup_of_others_and_what_is_sealed(
-    served, browser, paths
-) -> None:
+def test_all_pages_are_whole_without_markup_or_secrets_of_others(served, browser, paths) -> None:
     for path in paths:
         page = browser.get(path)
         assert [one["src"] for one in page.every("script")] == ["/static/live.js"], path
