@@ -204,15 +204,14 @@ def home(app: App, _: Values) -> Values:
             state = app.conversation(row["name"]).peek()
         except NotFound:
             continue  # it ended just now
-        card, path = glance(app, state), f"/councils/{quote(row['name'])}"
-        people = [one["id"] for one in card["people"] if one["person"] and one["does"] == "owes"]
-        for one in people:
+        known, path = state.participants, f"/councils/{quote(row['name'])}"
+        for one in [one for one in row["waiting"] if one in known and known[one].person]:
             what, link = f"{one} is asked: {row['topic']}", f"{path}?as={quote(one)}#answer"
             needs.append({"what": what, "do": "Answer", "href": link})
         if row["approval"]:
             what = f"{row['approval']} has to approve: {row['topic']}"
             needs.append({"what": what, "do": "Decide", "href": f"{path}#sign"})
-        cards += [card] if len(cards) < CARDS else []
+        cards += [glance(app, state)] if len(cards) < CARDS else []
     needs += made["problems"]
     more = len(made["conversations"]) - len(cards)
     shown = {"needs": needs[:ROWS], "councils": cards, "more": more, "broken": made["errors"]}
