@@ -32,12 +32,7 @@ logging.getLogger("hikari").setLevel(logging.CRITICAL)  # a command prints its o
 
 def exchange(app: App, room: Any, member: Any) -> None:
     """Fetch and post what is new on either side; `room` is the document, `member` finds agents."""
-
-    async def work(rest: Any) -> None:
-        await _fetch(app, room, member, rest)
-        await _post(app, room, rest)
-
-    _connected(app.world, work)
+    _connected(app.world, lambda rest: _fetch(app, room, member, rest))
 
 
 def guilds(app: App) -> list[dict[str, Any]]:
@@ -78,7 +73,7 @@ def _connected(env: dict[str, str], work: Callable[[Any], Awaitable[None]]) -> N
 
 
 async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
-    """Take in who is there and what they said."""
+    """Take in who is there and what they said; then post what was said here."""
     state, events = room.read(), list[Event]()
     known, last = starting.registry_of(app).identities, state.read
     me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(state.channel))
@@ -100,6 +95,7 @@ async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
         events += decisions.post(state, by, ident, said.content, said.created_at, **how)
     events += [{"type": "tied", "read": last}] * (last != state.read)
     _change(app, room, state, events)
+    await _post(app, room, rest)
 
 
 async def _post(app: App, room: Any, rest: Any) -> None:
