@@ -142,8 +142,6 @@ def _read(line: str, expected: Expected) -> Heard | None:
 def _mended(name: str, value: str) -> str:
     """Return a segment with its marks put right."""
     if name == "data":
-        if ";" in value:
-            value = re.sub(r"=[“„]([^“”„]*)”(?=;|$)", r'="\1"', value)
         return value if "=" in value else value.replace("＝", "=").replace("；", ";")
     value = re.sub(r"^([*_`\"]{1,3})(.+)\1$", r"\2", value).strip()
     if name == "route":
