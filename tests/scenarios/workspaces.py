@@ -52,7 +52,7 @@ class Workspace:
         """Run a command to its end."""
         return subprocess.run(
             [*COMMAND, *words], cwd=self.root, env={**self.env, **env}, input=stdin,
-            capture_output=True, text=True, timeout=60, check=False,
+            capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
     def json(self, *words: str, stdin: str = "", **env: str) -> Any:

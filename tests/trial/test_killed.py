@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from council.runs import processes
-from tests.scenarios.workspaces import COMMAND, Workspace
+from tests.scenarios.workspaces import Workspace
 
 AGENT = r"""
 import os, re, sys
@@ -60,21 +59,11 @@ def sums(tmp_path: Path) -> Workspace:
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what a trial shows that nobody kills."""
-    made = figures(ended(workspace(tmp_path_factory.mktemp("whole"))))
+    made = figures(workspace(tmp_path_factory.mktemp("whole")).json(*TRIAL))
     right = {row["arm"]: row["right"] for row in made["arms"]}
     assert right == {"ada": 3, "bea": 1, "best": 3, "vote": 1, "deliberation": 3}
     assert made["turned"] == [("deliberation", "q1", True), ("deliberation", "q3", True)]
     return made
-
-
-def ended(sums: Workspace) -> dict[str, Any]:
-    """Run the trial to its end and return its figures."""
-    done = subprocess.run(
-        [*COMMAND, *TRIAL, "--json"], cwd=sums.root, env=sums.env, capture_output=True, text=True,
-        timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def figures(made: dict[str, Any]) -> dict[str, Any]:
@@ -86,9 +75,8 @@ def figures(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def revisions(root: Path) -> int:
-    paths = root.glob("memory/shared/.council/*/*/journal*.jsonl")
     lines = 0
-    for path in paths:
+    for path in root.glob("memory/shared/.council/*/*/journal*.jsonl"):
         with suppress(FileNotFoundError):  # it was just filed away
             lines += path.read_bytes().count(b"\n")
     return lines
@@ -96,10 +84,7 @@ def revisions(root: Path) -> int:
 
 def kill_at(sums: Workspace, count: int) -> None:
     """Run the trial until there are so many revisions, then kill all that belongs to it."""
-    child = subprocess.Popen(
-        [*COMMAND, *TRIAL], cwd=sums.root, env=sums.env, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    child = sums.start(*TRIAL)
     ends = time.monotonic() + 300
     while child.poll() is None and revisions(sums.root) < count and time.monotonic() < ends:
         time.sleep(0.005)
@@ -107,7 +92,7 @@ def kill_at(sums: Workspace, count: int) -> None:
     for pid in [child.pid, *processes.held(folder).values()] * 2:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    child.wait()
+    child.communicate()
 
 
 @pytest.mark.slow
@@ -115,7 +100,7 @@ def kill_at(sums: Workspace, count: int) -> None:
 def test_a_killed_trial_asks_each_question_once_and_reports_the_same(sums, reference, points):
     for count in points:
         kill_at(sums, count)
-    assert figures(ended(sums)) == reference
+    assert figures(sums.json(*TRIAL)) == reference
     assert len(list(sums.root.glob("conseils/*.md"))) == 3
     (journal,) = sums.root.glob("memory/shared/.council/trials/*/journal*.jsonl")
     events = [e for line in journal.read_text().splitlines() for e in json.loads(line)["events"]]
