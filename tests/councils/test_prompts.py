@@ -246,23 +246,22 @@ def test_long_texts_are_cut_oldest_first_and_it_is_said() -> None:
 
 
 def test_anonymous_prompts_name_no_peer_and_pseudonyms_stay() -> None:
-    people = "anna,berta,chloe"
-    play = Play("deliberation", people, order="parallel", anonymous=True, max_rounds=2)
-    for who, other in (("anna", "berta"), ("berta", "chloe"), ("chloe", "anna")):
+    others = {"anna": "berta", "berta": "chloe", "chloe": "anna"}
+    play = Play("deliberation", ",".join(others), order="parallel", anonymous=True, max_rounds=2)
+    for who, other in others.items():
         play.says(who, f"@{other} and {other.upper()} are right, {who.upper()} says; annas do.")
     states = [play.state.copy()]
-    for who in people.split(","):
+    for who in others:
         play.says(who, f"Still {who}.")
     states.append(play.state)
-    for reader in people.split(","):
+    for reader, other in others.items():
         known = prompts.pseudonyms(play.state, reader)
         assert sorted(known.values()) == ["voice-1", "voice-2", "voice-3"]
         for state in states:
             told = prompts.prompt(state, reader, task_of(state), run="r").replace("annas", "")
-            for peer in people.split(","):
+            for peer in others:
                 count = told.count(peer) + told.count(peer.upper())
                 assert count <= (2 if peer == reader else 0), (reader, peer)
-            other = {"anna": "berta", "berta": "chloe", "chloe": "anna"}[reader]
             line = f"@{known[other]} and {known[other]} are right, {known[reader]} says; "
             assert told.count(line) == 1
     assert len({tuple(prompts.pseudonyms(play.state, one).items()) for one in "abcdef"}) > 1

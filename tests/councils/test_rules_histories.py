@@ -31,24 +31,25 @@ class History(RuleBasedStateMachine):
     )
     def begin(self, procedure: str, **more: object) -> None:
         self.play = Play(procedure, AGENTS, max_rounds=3, **more)
-        self.furthest = 0
         self.claimed: list[rules.Work] = []
 
     def tries(self, *args: object, **more: object) -> None:
         with suppress(Refusal):
             self.play.do(*args, **more)  # type: ignore[arg-type]
 
+    def says(self, *args: str, **more: object) -> None:
+        with suppress(Refusal):
+            self.play.says(*args, **more)
+
     @rule(
         agent=st.sampled_from(AGENTS.split(",")),
         position=WORDS,
         word=st.sampled_from(["agree", "partial", "disagree"]),
         status=st.sampled_from(["", "agreed", "agreed", "done"]),
-        faulty=st.booleans(),
-        amend=st.booleans(),
-        blocks=st.booleans(),
+        **dict.fromkeys(("faulty", "amend", "blocks"), st.booleans()),
     )
     def answers(
-        self, agent: str, position: str, word: str, status: str, faulty: bool, amend: bool,
+        self, agent: str, position: str, word: str, status: str, *, faulty: bool, amend: bool,
         blocks: bool,
     ) -> None:  # fmt: skip
         stances = {peer: Stance(word=word) for peer in "abc" if peer != agent}
@@ -56,14 +57,11 @@ class History(RuleBasedStateMachine):
         blockers = ["the beams"] if blocks and status != "agreed" else []
         heard = Heard(position=position, stances=stances, blockers=blockers)
         heard = FAULTY if faulty and not amend else heard
-        with suppress(Refusal):
-            how = {"status": status, "amend": amend, "repeats": False}
-            self.play.says(agent, text, heard=heard, **how)
+        self.says(agent, text, heard=heard, status=status, amend=amend, repeats=False)
 
     @rule(agent=st.sampled_from(AGENTS.split(",")), tour=st.integers(1, 5))
     def is_late(self, agent: str, tour: int) -> None:
-        with suppress(Refusal):
-            self.play.says(agent, f"late {tour}", task=f"c-1.{tour}")
+        self.says(agent, f"late {tour}", task=f"c-1.{tour}")
 
     @rule(minutes=st.sampled_from([0.5, 5, 20, 61]))
     def time_passes(self, minutes: float) -> None:
@@ -107,12 +105,9 @@ class History(RuleBasedStateMachine):
         assert len({entry.id for entry in state.entries}) == len(state.entries)
         assert [one.tour for one in state.rounds] == list(range(1, len(state.rounds) + 1))
         assert all(one.ended_at for one in state.rounds[:-1])
-        phases = [one.phase for one in state.rounds]
-        order = state.config.phases
-        backward = [
-            (one, two) for one, two in pairwise(phases) if order.index(two) < order.index(one)
-        ]
-        assert len(backward) <= 1 and all(one == SYNTHESIZE for one, _ in backward)
+        phases, order = [one.phase for one in state.rounds], state.config.phases
+        backward = [a for a, b in pairwise(phases) if order.index(b) < order.index(a)]
+        assert backward in ([], [SYNTHESIZE])
         for agent in rules.asked(state):
             assert agent in state.round().order and agent not in state.round().absent
         sight.tally(state)
@@ -120,14 +115,11 @@ class History(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Silence from now on: it ends by itself."""
         if hasattr(self, "play"):
-            play = self.play
-            if not play.state.ended_at:
-                self.tries(decisions.resume)
-            for _ in range(40):
-                if play.state.ended_at:
-                    break
-                play.later(61)
-            assert play.state.ended_at
+            self.tries(decisions.resume)
+            steps = 0
+            while not self.play.state.ended_at and (steps := steps + 1) < 40:
+                self.play.later(61)
+            assert self.play.state.ended_at
 
 
 History.TestCase.settings = settings(
