@@ -143,7 +143,7 @@ def test_segments_are_the_same_everywhere_and_a_key_counts_once(machines, monkey
 def test_a_copy_that_was_damaged_is_made_anew(server, tmp_path):
     machines = Machines(tmp_path, server.url(server.database()))
     machines.opened("ann")
-    for n, harm in enumerate((remove, cut, cut)):
+    for n, harm in enumerate((shutil.rmtree, cut, cut)):
         machines.document(1).read()
         harm(f"{machines.states[1]}/{PLACE}")
         machines.change(n % 2, note(f"after {n}"))
@@ -156,10 +156,6 @@ def test_a_copy_that_was_damaged_is_made_anew(server, tmp_path):
     with pytest.raises(NotFound):
         machines.document(1, other).change(note("x"), by="x", at=AT)
     assert len(os.listdir(f"{machines.states[1]}/conflicts")) == 1
-
-
-def remove(folder):
-    shutil.rmtree(folder)
 
 
 def cut(folder):

@@ -78,7 +78,7 @@ def note(*lines: str) -> Any:
     return lambda state: [{"type": "noted", "lines": list(lines)}]
 
 
-def answer(agent: str, text: str, tour: int = 0) -> Any:
+def answer(agent: str, text: str) -> Any:
     def decide(state: State) -> list[Event]:
         if any((e["agent"], e["text"]) == (agent, text) for e in state.entries):
             return []
