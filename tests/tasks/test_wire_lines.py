@@ -50,13 +50,15 @@ FAULTS = [
     ("Five of them.", "there is no line of the protocol", GOOD.replace("results=5", "result=…")),
     (GOOD.replace("W1>O1", "W1:O1"), "ROUTE is W1:O1", GOOD),
     (GOOD.replace("M2|", "High|"), "MSG is High", GOOD),
+    (f"{GOOD}\nSee M3|W1>O1|Q for the form.\n{GOOD.replace('|S|', '|Q|')}", "TYPE is Q", GOOD),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "fault", "right"), FAULTS)
 def test_the_fault_and_the_right_line(text: str, fault: str, right: str) -> None:
     heard = lines.read_line(text, expected())
-    assert f"    {text if '|' in text else '-'}\n\nThe fault: {fault}" in heard.refusal
+    last = text.split("\n")[-1]
+    assert f"    {last if '|' in last else '-'}\n\nThe fault: {fault}" in heard.refusal
     assert right_of(heard) in (right, right.replace("B300", "B500"))
 
 

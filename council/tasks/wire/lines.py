@@ -62,7 +62,7 @@ def read_line(text: str, expected: Expected) -> Heard:
         reading = _read(line, expected)
         if reading is None and re.match(r"\s*(```|~~~)", line):
             follows, fenced = follows and not fenced, not fenced
-        elif reading is None or (follows and reading.refusal):
+        elif reading is None:
             more += [line.rstrip()] * follows
         elif reading.refusal:
             whole.refusal = whole.refusal or reading.refusal
@@ -124,6 +124,10 @@ def _read(line: str, expected: Expected) -> Heard | None:
                 message.context, message.budget = request.context, request.budget
             cut = values["data"] if len(values["data"]) > MOST_CHARS else ""
             return Heard(messages=[message], result=cut)
+    before = line[: max(0, line.find(text[:4]))].rstrip(" `*_\"'“«")
+    if before[-1:] not in ":：>" and re.search(r"[^\W\d_]{2}", before):
+        return None  # prose that speaks of a line
+    if version:
         faults = []
         for at in list(dict.fromkeys(one.segment - 1 for one in parsed.errors if one.segment))[:3]:
             got, form = segments[at][:24] or _say("empty", expected), _say(names[at], expected)
