@@ -42,7 +42,7 @@ def printed() -> tuple[set[str], list[str]]:
 
 
 class Page:
-    """What a page says; `state` is that of its revision, if known, and has the names.
+    """What a page says; `state` is that of its revision, and has the names.
 
     `base` is the page that this version makes of that state; `ours`: the same was published then.
 
@@ -59,7 +59,7 @@ class Page:
     """
 
     def __init__(
-        self, text: str, state: State | None = None, base: Page | None = None, ours: bool = False
+        self, text: str, state: State, base: Page | None = None, ours: bool = False
     ) -> None:
         self.lines: dict[str, str] = {}
         self.entries: list[Piece] = []
@@ -69,7 +69,7 @@ class Page:
         block = reading.block_of(text)
         self.block: Event | None = block if isinstance(block, dict) else None
         self.strayed = False
-        self._people = state.participants if state else {}
+        self._people = state.participants
         self._ours, starts = printed()
         self._ours |= base.outside if base else set()
         if ours:  # what these say need not be in the state
@@ -92,13 +92,13 @@ class Page:
                 if said and piece.section == "brief" and "brief" not in self.lines:
                     is_quote = all(line.startswith(">") for line in said.split("\n"))
                     self.lines["brief"] = re.sub("^> ?", "", said, flags=re.M) if is_quote else said
-                elif said and (tour := _lacking(state if base else None, piece)):
+                elif said and base and (tour := _lacking(state, piece)):
                     # Its status was set before.
                     self.entries.append(piece.copy(name=f"{tour}-{piece.who}", lines=[said]))
                 elif said:
                     self.typed.append((piece.who, said))
                     self.strayed |= " " in piece.section and not piece.who
-            elif piece.kind == "draft" and state and not piece.name.startswith(f"{state.tour}-"):
+            elif piece.kind == "draft" and not piece.name.startswith(f"{state.tour}-"):
                 # Of another clone, or of an earlier round.
                 self.typed.append((piece.name.partition("-")[2], unescaped(piece.text())))
             elif piece.kind != "heading":
@@ -185,18 +185,18 @@ class Page:
         return [*lines[: found[0][0]], "", *rest] if found and piece.who else lines
 
 
-def _lacking(state: State | None, piece: Piece) -> int:
+def _lacking(state: State, piece: Piece) -> int:
     """Return the earlier round of a section, if its participant has neither text nor absence."""
     kind, _, name = piece.section.partition(" ")
-    said = [entry.id for entry in state.entries] if state else []
-    for one in state.rounds[-2::-1] if state and piece.who else ():
+    said = [entry.id for entry in state.entries]
+    for one in state.rounds[-2::-1]:
         if name == str(one.tour) or (kind == "phase" and name == one.phase):
             is_there = f"{one.tour}-{piece.who}" in said or piece.who in one.absent
             return 0 if is_there or piece.who not in one.order else one.tour
     return 0
 
 
-def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
+def _headings(state: State) -> tuple[dict[str, str], dict[str, str]]:
     """Return our headings and those of participants, for `parse`."""
     known, people = dict[str, str](), dict[str, str]()
     for t in _BOTH:
@@ -204,9 +204,9 @@ def _headings(state: State | None) -> tuple[dict[str, str], dict[str, str]]:
         known[folded(t["vote"])] = "vote "
         for phase in {phase for phases in model.PHASES.values() for phase in phases}:
             known[folded(f"{t['responses']} {phase}")] = f"phase {phase}"
-        for tour in range(1, state.tour + 1 if state else 0):
+        for tour in range(1, state.tour + 1):
             known[folded(f"{t['deliberation']} {tour}")] = f"round {tour}"
-    for ident, label in (pages.labels(state) if state else {}).items():
+    for ident, label in pages.labels(state).items():
         for name in (label, f"{label} (agent:{ident})", label_parts(label)[1], ident):
             people.setdefault(folded(words(name)), ident)
     return known, people
@@ -218,7 +218,7 @@ def adopt(text: str, name: str = "") -> list[Event]:
     The block counts, and without one the readable lines; a page of another name than `name` is a
     copy. Drafts, notes, blockers and what was typed are left to `edits`, which comes next.
     """
-    first = Page(text)
+    first = Page(text, State())
     state = _state(text, first)
     if not state.participants or ("topic" not in first.lines and not first.block):
         return []
