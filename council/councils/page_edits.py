@@ -150,8 +150,7 @@ class _Edits:
             if self.may_correct(one) and not (is_cut or has_others):
                 self.decide(one.agent, plain_text(text), one.status, amend=True)
             else:
-                how = "removed" if is_cut else "changed"
-                self.refuse(f"{one.agent}: the text of round {one.tour} was {how}")
+                self.refuse(f"{one.agent}: the text of round {one.tour} was changed")
         for name, piece in there.items():  # merged from another clone
             (tour, _, agent), text = name.partition("-"), plain_text(piece.text())
             if not text or any(e.id == name or same(e.text, text) for e in self.now.entries):

@@ -276,7 +276,7 @@ REFUSED = {
     "a phase that is over": ("phase: CHALLENGE", "phase: COLLECT", "phase"),
     "a deadline that is none": ("Timeout: 2026", "Timeout: tomorrow", "deadline"),
     "a text of an earlier round": ("> Yes, it is cheap.", "> Yes, it is dear.", "changed"),
-    "a text taken out": ("> Yes, it is cheap.\n", "", "removed"),
+    "a text taken out": ("> Yes, it is cheap.\n", "", "changed"),
     "a broken block": ('"schemaVersion": 3,', '"schemaVersion": 3 HELLO', "block"),
     "a bad id": (WAITS, f"{WAITS}\n- X (agent:-x-): WAITING", "participant id"),
 }

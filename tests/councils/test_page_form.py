@@ -93,10 +93,8 @@ def test_an_adopted_page_gives_the_state_again(state: State) -> None:
     visible = [entry for entry in state.entries if not state.is_sealed(entry)]
     assert [e.id for e in got.entries] == [e.id for e in visible]
     assert [e.origin for e in got.entries] == [e.origin for e in visible]
-    assert [e.text for e in got.entries] == [grammar.shown(e.text, 4) for e in visible] or (
-        [grammar.shown(e.text, 4) for e in got.entries]
-        == [grammar.shown(e.text, 4) for e in visible]
-    )
+    shown = [[grammar.shown(e.text, 4) for e in those] for those in (got.entries, visible)]
+    assert shown[0] == shown[1]
     for entry, one in zip(visible, got.entries, strict=True):
         assert (one.heard.position, one.kind) == (entry.heard.position, entry.kind)
     expected = state.copy()

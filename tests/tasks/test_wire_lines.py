@@ -50,7 +50,7 @@ FAULTS = [
     ("Five of them.", "there is no line of the protocol", GOOD.replace("results=5", "result=…")),
     (GOOD.replace("W1>O1", "W1:O1"), "ROUTE is W1:O1", GOOD),
     (GOOD.replace("M2|", "High|"), "MSG is High", GOOD),
-    (f"{GOOD}\nSee M3|W1>O1|Q for the form.\n{GOOD.replace('|S|', '|Q|')}", "TYPE is Q", GOOD),
+    (f"{GOOD}\nSee M3|W1>O1|Q for the form.\n{GOOD.replace('|S|', '|Z|')}", "TYPE is Z", GOOD),
 ]  # fmt: skip
 
 
