@@ -243,7 +243,7 @@ def classified(words: str, status: int = 0, code: str = "") -> str:
     import re  # late: of a failure only
 
     forms = _table("failures")
-    if code in forms or code in ("bad-settings", "missing-program", "timed-out"):
+    if code in forms or code in ("bad-settings", "timed-out"):
         return code
     status = status or status_in(words)
     by_status = _BY_STATUS.get(status, "unreachable" if status >= 500 else "")

@@ -151,11 +151,6 @@ def _claim(
     return any(event["type"] == "run.claimed" for event in change.events)
 
 
-def prompt(app: App, row: KindRow, state: Any, one: Work, by_hand: bool = False) -> str:
-    """Return what an agent is told: its task, and what others left for it."""
-    return row.prompt(app, state, one, by_hand) + app.news(one.agent)
-
-
 def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     """Put the prompt of an agent without a program in its folder; False where it is there."""
     folder = f"{app.root}/memory/agents/{one.agent}/tasks"
@@ -163,7 +158,8 @@ def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     if os.path.lexists(path):
         return False
     os.makedirs(folder, exist_ok=True)
-    files.replace(path, prompt(app, row, state, one, by_hand=True).encode())
+    told = row.prompt(app, state, one, by_hand=True) + app.news(one.agent)
+    files.replace(path, told.encode())
     app.news(one.agent, times.text(app.now))
     return True
 

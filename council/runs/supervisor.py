@@ -11,6 +11,7 @@ import _thread
 import os
 import time
 
+from council.agents import programs
 from council.kernel import codec, times
 from council.kernel.errors import Away, NotFound, Refusal
 from council.kernel.files import locks
@@ -29,20 +30,22 @@ LONGEST_WAIT = 180.0  # seconds that a supervisor waits for a further attempt; t
 
 def run_agent(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     """Run an agent once by its driver and return what came of it."""
-    if agent.faults or agent.driver == "manual":  # whose prompt is put where a person finds it
-        return Output(code="bad-settings", words=[*agent.faults, f"{agent.id} answers by hand"][0])
+    code, words = programs.fault(agent, place.environ, place.root)
+    if agent.driver == "manual":  # `starting` puts the prompt where a person finds it
+        code, words = "bad-settings", f"{agent.id} answers by hand"
+    if code:
+        return Output(code=code, words=words)
     if agent.driver == "scripted":
         return scripted(place)
     if agent.driver == "openclaw":
         from council.runs.drivers import openclaw as driver  # late: each brings what only it needs
     else:
-        from council.runs.drivers import command as driver  # type: ignore[no-redef]  # late: as above
+        from council.runs.drivers import command as driver  # type: ignore[no-redef]
     began = time.monotonic()
     output = driver.run(agent, prompt, place)
-    output.use = output.use.copy(ms=round((time.monotonic() - began) * 1000))
-    if output.use.tokens is None and output.code not in ("missing-program", "bad-settings"):
-        estimated = (len(prompt) + len(output.text)) // 4 + 1
-        output.use = output.use.copy(estimated=estimated)
+    knows = output.use.tokens is not None or output.code in ("missing-program", "bad-settings")
+    estimated = None if knows else (len(prompt) + len(output.text)) // 4 + 1
+    output.use = output.use.copy(ms=round((time.monotonic() - began) * 1000), estimated=estimated)
     return output
 
 
@@ -95,7 +98,7 @@ class Supervisor:
             max_bytes=app.settings.max_text_bytes, stop=self._must_stop,
             seconds=max(0.0, min(left, row.time_limit(app, state, run, agent.timeout))),
         )  # fmt: skip
-        output = run_agent(agent, starting.prompt(app, row, state, run), place)
+        output = run_agent(agent, row.prompt(app, state, run) + app.news(run.agent), place)
 
         def end(state: Any) -> list[work.Event]:
             now = state.runs.by_id.get(run.id)

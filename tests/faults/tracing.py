@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -26,14 +28,17 @@ def points(run, out, places, calls=CHANGING):
     """
     done = run("-o", str(out), "-e", "trace=" + ",".join(f"?{call}" for call in calls))
     assert done.returncode == 0, done.stderr
-    counts, found, touched = {}, [], False
-    with open(out) as file:
-        for line in file:
-            name = re.match(r"(\w+)\(", line)
-            touched = touched or any(place in line for place in places)
-            if name:
-                counts[name[1]] = counts.get(name[1], 0) + 1
-                found += [(name[1], counts[name[1]])] if touched else []
+    return numbered(out, lambda line: any(place in line for place in places))
+
+
+def numbered(out, begins):
+    """Return (call, number) of each call of a trace from the first line on that begins it."""
+    counts, found, is_begun = Counter(), [], False
+    for line in Path(out).read_text(errors="replace").splitlines():
+        is_begun = is_begun or bool(begins(line))
+        if name := re.match(r"(\w+)\(", line):
+            counts[name[1]] += 1
+            found += [(name[1], counts[name[1]])] * is_begun
     assert len(found) > 10
     return found
 

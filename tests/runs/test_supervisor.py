@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -14,6 +13,7 @@ import pytest
 from council.kernel import times
 from council.runs import starting
 from council.runs.processes import Place
+from tests.faults.tracing import needs_strace, numbered, traced
 from tests.runs.processes import Council, is_alive, until
 
 SLEEPS_ONCE = "[ $(wc -l < {root}/starts.ada) -gt 1 ] || sleep 60\necho Yes, because of the taste."
@@ -167,11 +167,8 @@ def supervised(council, *options: str) -> None:
     starting.start(app, row, "k", council.state(), lambda *given: claimed.extend(given[-1]))
     argv, env = starting.order(app, row, "k", claimed)
     os.set_inheritable(claimed[0].descriptor, True)
-    subprocess.run(
-        ["strace", "-qq", "-o", f"{council.root}/trace", *options, *argv],
-        env=env,
-        **{"pass_fds": [claimed[0].descriptor], "timeout": 60, "check": False},
-    )
+    given = {"env": env, "pass_fds": [claimed[0].descriptor]}
+    traced(argv, "-o", f"{council.root}/trace", *options, **given)
     claimed[0].leave()
 
 
@@ -184,17 +181,8 @@ def points(council) -> list[tuple[str, int]]:
     """Return the calls that a supervisor makes from the end of its agent on."""
     completes_a_round(council)
     supervised(council, "-e", f"trace=wait4,{','.join(f'?{c}' for c in CALLS.split(','))}")
-    counts: dict[str, int] = {}
-    found, is_over = [], False
-    for line in (council.root / "trace").open():
-        name = re.match(r"(\w+)\(", line)
-        if name:
-            counts[name[1]] = counts.get(name[1], 0) + 1
-            has_ended = name[1] == "wait4" and not line.endswith("= 0\n")
-            is_over = is_over or has_ended
-            found += [(name[1], counts[name[1]])] if is_over and name[1] != "wait4" else []
-    assert len(found) > 20
-    return found
+    ended = re.compile(r"wait4\(.* = [1-9]\d*$")
+    return [one for one in numbered(council.root / "trace", ended.match) if one[0] != "wait4"]
 
 
 def check_killed_at(council, call: str, number: int) -> None:
@@ -208,9 +196,6 @@ def check_killed_at(council, call: str, number: int) -> None:
     assert sorted(one.tour for one in runs if one.outcome == "answered") == [1, 2]
     days = council.app().registry().peek().days.values()
     assert sum(day.runs for day in days) == len(runs)
-
-
-needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 
 
 @needs_strace

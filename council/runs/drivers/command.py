@@ -48,8 +48,6 @@ def run(
     secrets = (*row.keys, *agent.env, "COUNCIL_TOKEN")
     env = {**row.set, **place.environment((*secrets, *row.places))}
     program = programs.which(argv[0], env.get("PATH") or os.defpath, place.root)
-    if not program:
-        return Output(code="missing-program", words=f"not found: {argv[0]}")
     os.makedirs(place.folder, mode=0o700, exist_ok=True)
     for name, text in (("prompt.md", told), ("schema", values["schema"])):
         if name == "prompt.md" or row.schema:

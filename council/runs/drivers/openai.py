@@ -28,10 +28,8 @@ def main() -> None:
     key = os.environ.get(name, "").strip()
     if name and not (key and key.isascii() and key.isprintable()):
         return _tell(fault=f"no key: the variable {name} is not set", code="refused-key")
-    try:
-        import openai  # late: an extra
-    except ImportError:
-        return _tell(fault="the Python package openai is missing", code="missing-program")
+    import openai  # late: an extra; `programs.fault` has found it
+
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     # A proxy gets nothing that is asked of this very machine; no other host gets a prompt.
     is_far = not base_url.partition("://")[2].startswith(LOOPBACK)
