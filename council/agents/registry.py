@@ -50,11 +50,9 @@ class Worker(Record, settled=True):
 
 
 class Day(Record):
-    """What ended runs used on a day (UTC); `estimated` tokens were not reported."""
+    """What ended runs used on a day (UTC)."""
 
     runs: int = 0
-    tokens: int = 0
-    estimated: int = 0
     usd: float = 0.0
 
 
@@ -101,13 +99,11 @@ def evolve(state: Registry, event: Event) -> None:
 
 
 def _count(state: Registry, event: Event) -> None:
-    agent, use = event["agent"], event["use"]
+    agent = event["agent"]
     state.runs = [*state.runs[1 - KNOWN_RUNS :], event["run"]]
     day = state.days.setdefault(event["at"][:10], Day())
     day.runs += 1
-    day.tokens += use.get("tokens") or 0
-    day.estimated += 0 if use.get("tokens") else use.get("estimated") or 0
-    day.usd += use.get("usd") or 0.0
+    day.usd += event["use"].get("usd") or 0.0
     for ident, one in state.workers.items():
         if one.agent_id == agent:
             state.workers[ident] = one.copy(used=event["at"])

@@ -98,7 +98,7 @@ def broken(name: str, error: Refusal) -> Problem:
 
 def row(app: App, state: model.State) -> dict[str, Any]:
     """Return one conversation as `status` and `list` show it."""
-    runs = {run.agent: run for run in state.runs.by_id.values() if run.is_open()}
+    runs = {run.agent: run for run in state.runs.open()}
     owing, hands = rules.asked(state), ("owes an answer", "answers by hand")
     doing = dict.fromkeys(state.rounds[-1].absent if state.rounds else (), "absent")
     doing |= {ident: hands[by_hand(app, state, ident)] for ident in owing}

@@ -17,7 +17,7 @@ from council.kernel.journal import Journal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime, timedelta
 from council.runs import processes, starting, work
-from council.runs.work import Event, Run
+from council.runs.work import Event
 
 if TYPE_CHECKING:
     from council.app import App
@@ -83,7 +83,7 @@ def serve(
     events: list[Event] = row.module.due(state, app.now) if dry_run else []
 
     def decide(state: Any) -> list[Event]:
-        at, lost = times.text(app.now), [run for run in _open(state) if run.id in dead]
+        at, lost = times.text(app.now), [run for run in state.runs.open() if run.id in dead]
         ends = [work.failed(run.id, at, "lost", dead[run.id]) for run in lost]
         return ends or _resting(app, row, state)
 
@@ -117,7 +117,7 @@ def _dead(app: App, state: Any) -> dict[str, str]:
     The place of a run says who holds it. A supervisor that lets its lease run out (it was stopped)
     is killed with its agent; what it would have said does not count.
     """
-    runs, found = [run for run in _open(state) if run.place >= 0], dict[str, str]()
+    runs, found = [run for run in state.runs.open() if run.place >= 0], dict[str, str]()
     held = processes.held(app.state_folder) if runs else {}
     for run in runs:
         if run.id not in held and processes.is_here(app.state_folder, run.place):
@@ -130,10 +130,6 @@ def _dead(app: App, state: Any) -> dict[str, str]:
             continue
         processes.kill_noted(f"{app.state_folder}/runs/{run.id}")
     return found
-
-
-def _open(state: Any) -> list[Run]:
-    return [run for run in state.runs.by_id.values() if run.is_open()]
 
 
 def _resting(app: App, row: KindRow, state: Any) -> list[Event]:
@@ -151,15 +147,16 @@ def _resting(app: App, row: KindRow, state: Any) -> list[Event]:
 def note_ends(app: App, runs: Any) -> None:
     """Tell the registry of ended runs that it does not know yet; each counts once."""
     ended = [run for run in runs if run.outcome]
-    known = starting.registry_of(app).runs if ended else []
-    if not (new := [run for run in ended if run.id not in known]):
+    if not ended:
         return
     from council.agents import registry  # late: an idle heartbeat has no ended runs
+
+    known = starting.registry_of(app).runs
 
     def decide(state: Any) -> list[Event]:
         return registry.run_ended(state, run, agent, app.settings.limits, app.now)
 
-    for run in new:  # each sees how its agent failed before
+    for run in [run for run in ended if run.id not in known]:  # each sees how it failed before
         agent = app.settings.agent(run.agent, app.soul(run.agent))
         app.registry().change(decide, by="heartbeat", at=app.now, via="run", create=True)
 

@@ -95,7 +95,7 @@ class KindRow:
 
     def running(self, state: Any) -> list[str]:
         """Return the agents whose runs are under way."""
-        return sorted(run.agent for run in state.runs.by_id.values() if run.is_open())
+        return sorted(run.agent for run in state.runs.open())
 
     def wake(self, app: App, state: Any) -> datetime | None:
         """Return when it has to be looked at again, None for never."""

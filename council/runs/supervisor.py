@@ -135,7 +135,7 @@ class Supervisor:
             heartbeat.beat(self.app, begin=self.fork)
             state = self.row.document(self.app, self.name).peek()
             wake = self.row.wake(self.app, state)
-            leases = [run.lease for run in state.runs.by_id.values() if run.is_open()]
+            leases = [run.lease for run in state.runs.open()]
             if wake is None or times.text(wake) in leases:  # others have the word
                 break
             pause = (wake - self.app.now).total_seconds()

@@ -80,6 +80,10 @@ class Runs(Record):
     unpriced: int = 0  # how many told no cost
     by_agent: dict[str, int] = {}  # how many were ever claimed
 
+    def open(self) -> list[Run]:
+        """Return those under way as far as the journal knows."""
+        return [run for run in self.by_id.values() if run.is_open()]
+
 
 def claimed(work: Work, document: str, now: datetime, lease: timedelta, **more: Any) -> Event:
     """Return the event that claims a run; `more` holds `place` and `token`."""

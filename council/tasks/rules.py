@@ -158,7 +158,7 @@ def _until(state: Context) -> str:
 
 def _wanted(state: Context) -> list[tuple[Work, str]]:
     """Return the runs that are wanted and from when on; one at a time for each agent, P0 first."""
-    rows, busy = [], {one.agent for one in state.runs.by_id.values() if one.is_open()}
+    rows, busy = [], {one.agent for one in state.runs.open()}
     hops = [_of(hop) for hop in state.open_hops() if hop.asked and not state.closed_at]
     for one in [*hops, *filter(None, [_joining(state)])]:
         if one.agent not in busy and (after := _try(state, one)).attempt:
@@ -177,7 +177,7 @@ def wake(state: Context, by_hand: frozenset[str] = frozenset()) -> datetime | No
     if state.closed_at:
         return None
     moments = [at or state.updated_at for one, at in _wanted(state) if one.agent not in by_hand]
-    moments += [one.lease for one in state.runs.by_id.values() if one.is_open()]
+    moments += [one.lease for one in state.runs.open()]
     moments += [one.until for one in state.open_hops() if one.asked]
     moments += [_until(state)] if _joining(state) else []
     moments += [one.until for one in state.tasks.values() if one.question and not one.is_late]

@@ -62,13 +62,12 @@ def test_mended_settings_end_the_rest_and_the_count():
 
 
 def test_use_is_counted_once_and_by_day():
-    state = ended(registry.new(), 1, tokens=100, usd=0.5)
-    state = ended(state, 1, tokens=100, usd=0.5)
-    state = ended(state, 2, "crashed", estimated=40)
-    state = ended(state, 3, now=NOW + timedelta(days=1), tokens=7)
+    state = ended(registry.new(), 1, usd=0.5)
+    state = ended(state, 1, usd=0.5)
+    state = ended(state, 2, "crashed", usd=0.25)
+    state = ended(state, 3, now=NOW + timedelta(days=1))
     day = registry.today(state, NOW)
-    assert (day.runs, day.tokens, day.estimated, day.usd) == (2, 100, 40, 0.5)
-    assert state.runs == ["c.1", "c.2", "c.3"]
+    assert (day.runs, day.usd, state.runs) == (2, 0.75, ["c.1", "c.2", "c.3"])
 
 
 def test_halting_and_resuming():
