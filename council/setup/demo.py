@@ -29,18 +29,17 @@ def family(app: App, lang: str) -> Iterator[State]:
     lang = lang if lang == "fr" else "en"
     init.init(app.root, [*FAMILY, "maman"], lang, {"PATH": ""})
     topic, _, brief = _text(lang, "brief").removeprefix("# ").partition("\n\n")
-    rows = {row[:2]: row for row in drivers.script(_text(lang, "family"))}
+    said = drivers.script(_text(lang, "family"))
     cast: dict[str, Any] = {"people": FAMILY, "agents": FAMILY, "config": {"synthesizer": "maman"}}
     opening = service.Opening(topic=topic, brief=brief.strip(), lang=lang, **cast)
-    return play(app, opening, lambda state, agent: rows[agent, state.phase][:1:-1])
+    return play(app, opening, lambda state, agent: said[agent, state.phase])
 
 
 def rehearse(app: App, opening: service.Opening, seed: int = 0) -> Iterator[State]:
     """Play a council on a question; one dissents, as follows from the seed, the others agree."""
     opening.agents = opening.agents or CAST
     opening.people = list(dict.fromkeys([*opening.agents, *opening.people]))
-    rows = drivers.script(_text(opening.lang or app.settings.language or "en", "rehearsal"))
-    said = {row[:2]: (row[3], row[2]) for row in rows}
+    said = drivers.script(_text(opening.lang or app.settings.language or "en", "rehearsal"))
 
     def script(state: State, agent: str) -> tuple[str, str]:
         members, kind = sorted(state.participants), model.kind_of(state.phase)

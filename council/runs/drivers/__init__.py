@@ -100,31 +100,29 @@ def judged(
 def scripted(place: RunPlace) -> Output:
     """Return the answer that `answers.md` of an agent has for this turn.
 
-    An answer for the round of a number counts before one for a phase. `*` is everybody. Of several
-    answers under the same heading the first one counts.
+    An answer for the round of a number counts before one for a phase. `*` is everybody.
     """
     path = f"{place.root}/memory/agents/{place.agent}/answers.md"
     try:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
-            rows = script(file.read(16 << 20))
+            said = script(file.read(16 << 20))
     except OSError as error:
         return Output(code="bad-settings", words=f"{path}: {error.strerror}")
-    found = {row[:2]: row for row in reversed(rows)}
     for due in (place.variables.get(f"COUNCIL_{one}", "") for one in ("TOUR", "PHASE")):
-        if row := found.get((place.agent, due)) or found.get(("*", due)):
-            return Output(status=row[2], text=row[3])
+        if found := said.get((place.agent, due)) or said.get(("*", due)):
+            return Output(text=found[0], status=found[1])
     return Output(code="no-answer", words="its file has no answer for this turn")
 
 
-def script(text: str) -> list[tuple[str, str, str, str]]:
-    """Return the answers of a file: agent, when due, status, text.
+def script(text: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return the answers of a file: text and status by agent and when it is due.
 
-    A heading such as `## henry COLLECT` or `## sage 3 done` says the first three; the answer is all
-    up to the next one.
+    A heading such as `## henry COLLECT` or `## sage 3 done` says agent, when, and status; the
+    answer is all up to the next one. Of several under the same heading the first one counts.
     """
     import re  # late: slow to import, and few agents are scripted
 
     heading = r"(?m)^## (\S+) (\d+|[A-Z]+)(?: (responded|agreed|done))?[ \t]*$"
     _, *parts = re.split(heading, text)
-    rows = zip(*(parts[at::4] for at in range(4)), strict=True)
-    return [(who, due, (status or "").upper(), answer.strip()) for who, due, status, answer in rows]
+    rows = [*zip(*(parts[at::4] for at in range(4)), strict=True)]
+    return {row[:2]: (row[3].strip(), (row[2] or "").upper()) for row in reversed(rows)}
