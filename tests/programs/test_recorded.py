@@ -132,6 +132,7 @@ UNFINISHED = [
     ("cline", [{"type": "run_result", "finishReason": "aborted", "text": "Half"}], "crashed",
      "Half"),
     ("claude", [{**FAILED, "errors": ["overloaded_error: try later"]}], "unreachable", "try later"),
+    ("claude", ["Unknown option --verbose"], "no-answer", "Unknown option --verbose"),
 ]  # fmt: skip
 
 
@@ -152,11 +153,6 @@ def test_a_finished_answer_counts_however_the_program_ends(reader):
 def test_a_program_that_asks_without_end_is_noticed():
     assert read("opencode", lines(message("unknown", "a") + message("unknown", "b"))).goes_round
     assert not read("opencode", lines(message("tool-calls", "a") + message("stop", "b"))).goes_round
-
-
-def test_output_of_another_form_is_named():
-    made = outcome("claude", "Unknown option --verbose\n")
-    assert (made.code, made.words) == ("no-answer", "Unknown option --verbose")
 
 
 @pytest.mark.parametrize(
