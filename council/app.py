@@ -116,6 +116,25 @@ class App:
         mine = ids.digest(self.env.get("COUNCIL_TOKEN", ""))
         return next((run for run in state.runs.by_id.values() if run.token == mine), None)
 
+    def who(self, given: str = "") -> str:
+        """Return who speaks: `given`, else COUNCIL_AGENT, else the agent whose folder one is in."""
+        own = self.env.get("COUNCIL_AGENT", "")
+        if self.env.get("COUNCIL_TOKEN") and own and given.strip().casefold() not in ("", own):
+            raise Refused("not-you", f"this run is {own}'s, not {given}'s", "leave out --as")
+        found = given or own
+        if not found:
+            above = os.path.realpath(f"{self.root}/memory/agents") + "/"
+            folder = os.path.realpath(".")
+            found = folder[len(above) :].partition("/")[0] * folder.startswith(above)
+        if not found:
+            raise Usage("who", "it is not known who you are", "say --as ID, or set COUNCIL_AGENT")
+        return found.strip().casefold()
+
+    def person(self, given: str = "") -> str:
+        """Return who speaks as a person: `given`, else COUNCIL_AGENT, else the login name."""
+        known = (self.env.get(name, "") for name in ("COUNCIL_AGENT", "USER"))
+        return given.strip().casefold() or next(filter(None, known), "person")
+
     def check_run(self, agent: str, is_agent: bool = False) -> None:
         """Refuse, inside a run, whoever speaks for another; outside, claims if trust is strict."""
         if not self.env.get("COUNCIL_TOKEN"):

@@ -11,12 +11,13 @@ import sys
 
 from council.app import App, clock, find_root
 from council.cli import printing
-from council.cli.quick import COMMANDS, Command, Given
+from council.cli.quick import COMMANDS, Command, Given, resolve
 from council.kernel.errors import NotFound, Refusal, Refused, Unexpected
 from council.kernel.record import Any
 
 INTERRUPTED = 130
 _MAKES_A_WORKSPACE = ("init", "demo")
+_CODES = {"timeout": 7, "over": 8}  # by the outcome of a service
 _IN_RUN = ("COUNCIL_TOKEN", "COUNCIL_TASK_ID", "COUNCIL_REPORT")
 
 
@@ -34,18 +35,21 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
             app.check_format()
         if not (found.anywhere or found.name.startswith("engine ")):  # which say so themselves
             away = app.fetch()
+        resolve(app, found, values)
         is_service, given = "." in found.module, Given({**values, **found.fixed})
         path = f"council.{'' if is_service else 'cli.'}{found.module}"
         function = getattr(__import__(path, None, None, ["_"]), found.function)
         if is_service:  # with its options
             own = {name: one for name, one in given.__dict__.items() if name != "json"}
             made = function(app, **own)
-            said = printing.Said(data=made, code=0 if made.get("ok", True) else 3)
+            facts: dict[str, Any] = made if isinstance(made, dict) else {}
+            code = _CODES.get(facts.get("outcome", ""), 0 if facts.get("ok", True) else 3)
+            said = printing.Said(data=made, more={**own, **facts}, code=code)
         else:
             said = function(app, given)
         if away:
             said.notes = [*said.notes, f"{away.message}; what is shown may be old"]
-        said.reply = said.reply or found.function
+        said.reply = said.reply or found.reply
         printing.say(said, as_json=as_json)
         if said.then:
             said.then()

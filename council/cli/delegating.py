@@ -8,23 +8,13 @@ import sys
 from council.app import App
 from council.archive import artifacts
 from council.cli.printing import Said, one_line, waiting
-from council.cli.quick import Given, content, pairs, text_of
-from council.councils.service import person, who
+from council.cli.quick import Given, content, pairs
 from council.delegation import service
 from council.kernel import codec
 from council.kernel.errors import Invalid
-from council.kernel.record import Any
 
 _EXIT = {"ok": 0, "error": 1, "invalid": 3, "rejected": 6, "timeout": 7}
 _MOST = 256 * 1024  # bytes of a schema
-
-
-def message(app: App, given: Given) -> Said:
-    """Leave a message in an agent's inbox."""
-    text, priority = text_of(app, given.text, given.file), given.priority or "P1"
-    of: dict[str, Any] = {**_common(given), "priority": priority}
-    made = service.message(app, text, person(app, given.as_), given.to, **of)
-    return Said(data=made)
 
 
 def call(app: App, given: Given) -> Said:
@@ -40,22 +30,16 @@ def call(app: App, given: Given) -> Said:
         except Invalid as error:
             what = f"{given.schema}: {error.message.removeprefix('the text: ')}"
             raise Invalid("bad-schema", what, "give a JSON schema") from None
-    text = text_of(app, given.text, given.file)
-    of: dict[str, Any] = {**_common(given), "limits": limits, "schema": schema}
+    of = {name: getattr(given, name) for name in ("trace", "session", "refs", "key")}
     waiting(given.to)
-    made = service.call(app, text, person(app, given.as_), given.to, **of)
+    text, how = given.text, {**of, "limits": limits, "schema": schema}
+    made = service.call(app, text, given.sender, given.to, **how)
     notes = []
     if fault := made.get("error", {}):
         hint = f" ({fault['hint']})" if fault.get("hint") else ""
         notes = [f"council: {made['status']}: {fault['code']}: {fault['message']}{hint}"]
     more = {"cut": made["length"] > len(made["summary"]), "artifacts": made["artifacts"][:1]}
     return Said(data=made, more=more, notes=notes, code=_EXIT[made["status"]])
-
-
-def inbox(app: App, given: Given) -> Said:
-    """Print the messages of an agent that looks at its own inbox."""
-    agent = who(app, given.as_)
-    return Said(data=service.inbox(app, agent, reads=True), more={"agent": agent})
 
 
 def artifact_publish(app: App, given: Given) -> Said:
@@ -66,14 +50,13 @@ def artifact_publish(app: App, given: Given) -> Said:
     if len(kind) > 100 or not kind.isascii() or not kind.isprintable() or "/" not in kind:
         what = f"no content type: {one_line(kind, 40)!r}"
         raise Invalid("bad-type", what, "write it like text/plain")
-    data, by = content(given.path, artifacts.MOST), person(app, given.as_)
-    made = service.publish(app, data, kind, by)
+    made = service.publish(app, content(given.path, artifacts.MOST), kind, given.by)
     return Said(data={"outcome": "published", **made}, text=made["artifactId"])
 
 
 def artifact_fetch(app: App, given: Given) -> Said:
     """Write the content of an artifact to a file or to standard output."""
-    data, facts = service.fetch(app, given.ident, person(app))
+    data, facts = service.fetch(app, given.ident, app.person())
     made = {**facts, "path": given.out}
     if given.out:
         artifacts.put(os.path.abspath(given.out), data, replace=True)
@@ -82,7 +65,3 @@ def artifact_fetch(app: App, given: Given) -> Said:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     return Said(data={**made, "content": data.decode(errors="replace")})
-
-
-def _common(given: Given) -> dict[str, Any]:
-    return {name: getattr(given, name) for name in ("trace", "session", "refs", "key")}

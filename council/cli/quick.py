@@ -13,7 +13,7 @@ import sys
 
 from council.app import App
 from council.cli.printing import err
-from council.kernel import files
+from council.kernel import files, times
 from council.kernel.errors import Invalid, Usage
 from council.kernel.ids import checked_text
 from council.kernel.record import Any
@@ -34,7 +34,7 @@ class Option:
 
     def unset(self) -> Any:
         """Return the value where it is not given."""
-        return {"many": [], "flag": False, "whole": None}.get(self.kind, "")
+        return {"many": [], "flag": False, "whole": None, "time": None}.get(self.kind, "")
 
     def read(self, value: str, before: Any = None) -> Any:
         """Return a value as its kind has it; those of `many` are added to `before`."""
@@ -63,6 +63,7 @@ class Command:
         self.in_run, self.anywhere = "run" in words, "anywhere" in words
         self.fixed = dict(word.split("=") for word in words if "=" in word[1:])
         self.function = next((word[1:] for word in words if word[0] == "="), name).replace(" ", "_")
+        self.reply = self.fixed.pop("reply", self.function)
         keys = " ".join(_OPTIONS[key] if key[0] == "+" else key for key in keys.split())
         self.options = [Option(key) for key in (keys + _EVERYWHERE).split()]
 
@@ -168,7 +169,7 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
         one = places[min(nth, len(places) - 1)]
         values[one.name] = one.read(text, values[one.name])
     for one in found.options:
-        if one.required and not values[one.name]:
+        if one.required and not values[one.name] and one.kind != "said":
             hint = f"for example: council {found.example}"
             raise Usage("usage", f"{[*one.flags, one.metavar][0]} is missing", hint)
     return values
@@ -199,6 +200,19 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
             what = f"{option} {value[:80]!r} has no ="
             raise Usage("usage", what, f"write it like {option} ID=VALUE")
     return {key.strip(): text.strip() for key, _, text in (one.partition("=") for one in values)}
+
+
+def resolve(app: App, found: Command, values: dict[str, Any]) -> None:
+    """Put what kinds of options mean in their place: who speaks, texts, seconds."""
+    for name, kind in [(one.name, one.kind) for one in found.options]:
+        if kind == "said":
+            values[name] = text_of(app, values[name], values.pop("file", ""))
+        elif kind == "agent":
+            values[name] = app.who(values[name])
+        elif kind == "person":
+            values[name] = app.person(values[name])
+        elif kind == "time" and values[name]:
+            values[name] = times.duration(values[name]).total_seconds()
 
 
 def text_of(app: App, argument: str, file: str) -> str:

@@ -39,7 +39,7 @@ def msg_send(app: App, given: Given) -> Said:
         code = _FAILED.get(result["verdict"][:2], 6) if is_failed else code
     previous = result.get("previous")  # of a request
     notes = [f"{previous} is full; it is #CTX:prev of {result['context']}"] if previous else []
-    return Said(data=result, notes=notes, code=code, reply="msg_send")
+    return Said(data=result, notes=notes, code=code)
 
 
 def msg_parse(app: App, given: Given) -> Said:
@@ -48,7 +48,7 @@ def msg_parse(app: App, given: Given) -> Said:
     for one in re.split(r"\n+(?=\[|M)", text.strip("\n")) if given.line == "-" else [text]:
         parsed = parse(one, given.version, given.strict)
         data = parsed.shown() | ({"reply": writing.reply(parsed)} if given.reply else {})
-        meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
+        meanings, said = tables.meanings(parsed.version), Said(data=data)
         errors = [{**one, "meaning": meanings[one["code"]]} for one in data["errors"]]
         own = {k: v for k, v in parsed.fields.items() if isinstance(v, (str, int)) and v != ""}
         said.more = {"errors": errors, "fields": own, "reply": data.get("reply", "")}
@@ -68,11 +68,12 @@ def msg_build(app: App, given: Given) -> Said:
 
 def msg_convert(app: App, given: Given) -> Said:
     """Write a message in another version, and say what is lost."""
+    del app  # as above
     path, how = given.sidecar, {"lossy": given.lossy, "structural": given.structural}
     record = None
     if path and os.path.exists(path):
         record = writing.Sidecar.from_json(codec.loads(content(path, 1 << 20), path), path)
-    done = writing.convert(text_of(app, given.line, ""), given.to, **how, sidecar=record)
+    done = writing.convert(given.line, given.to, **how, sidecar=record)
     if path and done.sidecar and (record is None or record.version != given.to):
         with open(path, "w", encoding="utf-8") as file:
             file.write(codec.dumps(done.sidecar.to_json()) + "\n")
@@ -82,7 +83,7 @@ def msg_convert(app: App, given: Given) -> Said:
 
 def msg_sign(app: App, given: Given) -> Said:
     """Sign a V5 message, or verify its signature; the shared key is in a variable."""
-    name, text = given.key_env or "COUNCIL_AUTH_KEY", text_of(app, given.line, "")
+    name, text = given.key_env or "COUNCIL_AUTH_KEY", given.line
     if not (key := app.env.get(name, "")):
         raise Usage("no-key", f"no key in {name}", "put the shared key there, or use --key-env")
     if given.verify:

@@ -11,7 +11,7 @@ from council.kernel import times
 from council.kernel.errors import Usage
 from council.kernel.record import Any
 
-_LATE, _TIMED_OUT, _OVER = 4, 7, 8
+_LATE, _TIMED_OUT = 4, 7
 
 
 def opening(app: App, given: Given) -> service.Opening:
@@ -35,8 +35,7 @@ def respond(app: App, given: Given) -> Said:
     stated, text = service.Stated(**own), ""
     if given.text or given.file or not stated.is_answer():
         text = text_of(app, given.text, given.file)
-    agent = service.who(app, given.as_)
-    done = service.respond(app, app.find(given.name), agent, text, stated)
+    done = service.respond(app, app.find(given.name), given.agent, text, stated)
     faults = ", ".join(f"{one['part']} ({one['code']})" for one in done["faults"])
     notes = [f"not understood: {faults}"] * bool(faults)
     notes = [done["question"]] if done["askedAgain"] else notes
@@ -51,34 +50,22 @@ def respond(app: App, given: Given) -> Said:
 
 def context(app: App, given: Given) -> Said:
     """Print what an agent may see now, as its prompt."""
-    agent = service.who(app, given.as_)
     if given.kind in ("worker", "orchestrator", "research"):
         from council.tasks import service as tasks  # late: few agents are workers
 
-        seen = tasks.prompt(app, agent, given.kind)
+        seen = tasks.prompt(app, given.agent, given.kind)
         return Said(data=seen, text=seen["prompt"])
-    seen = service.context(app, app.find(given.name), agent, given.kind)
+    seen = service.context(app, app.find(given.name), given.agent, given.kind)
     return Said(data=seen, text=seen["prompt"])
-
-
-def wait(app: App, given: Given) -> Said:
-    """Wait until it is an agent's turn (0), the conversation is over (8) or time is up (7)."""
-    agent = service.who(app, given.as_)
-    most = times.duration(given.timeout).total_seconds() if given.timeout else None
-    seen = service.wait(app, given.name, agent, most)
-    code = {"turn": 0, "over": _OVER, "timeout": _TIMED_OUT}[seen["outcome"]]
-    waits = ", ".join(seen["waiting"])
-    return Said(data=seen, more={"waits": waits}, code=code)
 
 
 def say(app: App, given: Given) -> Said:
     """Tell the participants something as a person, or rate minutes."""
-    by = service.person(app, given.as_)
     if given.stars in (None, ""):
         from council.observe import named  # late: only here
 
         text = text_of(app, given.message, given.file)
-        done = named.say(app, given.name, text, given.to, by, given.key)
+        done = named.say(app, given.name, text, given.to, given.by or app.person(), given.key)
         return Said(data=done, more={"to": given.to})
     from council.archive import minutes  # late: only here
 
@@ -86,7 +73,7 @@ def say(app: App, given: Given) -> Said:
     if not which or given.message not in ("", which):
         raise Usage("usage", "a rating has no text", f"council say MINUTES --stars {given.stars}")
     path = minutes.find(app.root, which)["path"]
-    ratings = minutes.rate(path, given.stars, by)
+    ratings = minutes.rate(path, given.stars, given.by)
     mean = sum(ratings.values()) / len(ratings)
     text = f"{path}: {given.stars} of 5 (mean {mean:.1f})"
     return Said(data={"path": path, "ratings": ratings}, text=text)
@@ -98,7 +85,7 @@ def steer(app: App, given: Given) -> Said:
         done = service.halt(app, given.verb == "pause")
         told = "no agent is started" if done["halted"] else "agents are started again"
         return Said(data=done, text=f"{given.word}: {told}")
-    by, verb = service.person(app, given.as_), given.verb
+    by, verb = given.by or app.person(), given.verb
     if verb == "cancel" and given.which[:1] in ("S", "T") and given.which[1:2].isdigit():
         from council.tasks import service as tasks  # late: few have tasks
 

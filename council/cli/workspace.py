@@ -54,11 +54,9 @@ def serve(app: App, given: Given) -> Said:
 
 def mcp(app: App, given: Given) -> Said:
     """Serve programs that speak MCP until they are gone, or the process is ended."""
-    from council.councils import service  # late: the others need no agent
-
     agent = ""
     with suppress(Usage):  # without an agent it acts as a person
-        agent = checked_name(service.who(app, given.as_), "agent id")
+        agent = checked_name(app.who(given.as_), "agent id")
     if given.port is not None and not given.http:
         raise Usage("usage", "--port needs --http", "council mcp --http --port N")
     serving = extra("mcp", "council.mcp.serving")

@@ -17,7 +17,7 @@ from council.councils.opening import DEFAULT as DEFAULT
 from council.councils.opening import Opening as Opening
 from council.councils.views import place, transition, understood
 from council.kernel import files, ids, times
-from council.kernel.errors import Away, NotFound, Refusal, Refused, Usage
+from council.kernel.errors import Away, NotFound, Refusal, Refused
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,27 +78,6 @@ def find(app: App, which: str, at: int = 0) -> State:
         return State.from_json(minutes.block(minutes.find(app.root, which)["path"]))
 
 
-def who(app: App, given: str) -> str:
-    """Return who speaks: `--as`, else COUNCIL_AGENT, else the agent whose folder one is in."""
-    own = app.env.get("COUNCIL_AGENT", "")
-    if app.env.get("COUNCIL_TOKEN") and own and given.strip().casefold() not in ("", own):
-        raise Refused("not-you", f"this run is {own}'s, not {given}'s", "leave out --as")
-    found = given or own
-    if not found:
-        above = os.path.realpath(f"{app.root}/memory/agents") + "/"
-        folder = os.path.realpath(".")
-        found = folder[len(above) :].partition("/")[0] * folder.startswith(above)
-    if not found:
-        raise Usage("who", "it is not known who you are", "say --as ID, or set COUNCIL_AGENT")
-    return found.strip().casefold()
-
-
-def person(app: App, given: str = "") -> str:
-    """Return who speaks as a person: like `who`, else the login name."""
-    known = (app.env.get(name, "") for name in ("COUNCIL_AGENT", "USER"))
-    return given.strip().casefold() or next(filter(None, known), "person")
-
-
 def _origin(app: App, state: State, agent: str) -> str:
     """Return how it is known that an agent speaks: `verified` by a run's token, or `claimed`."""
     run = app.own_run(state)
@@ -125,7 +104,7 @@ def convene(app: App, asked: Opening, *, dry_run: bool = False) -> dict[str, Any
         for event in decide(state):
             kind.evolve(state, event)
         return {**place(state), **made, "woken": [], "waiting": {}, "runs": 0}
-    made |= _change(app, new.name, decide, person(app), create=True)[1]
+    made |= _change(app, new.name, decide, app.person(), create=True)[1]
     return {**made, "runs": len(made["woken"])}
 
 
@@ -243,7 +222,7 @@ def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any
     """Carry out a decision, such as `stop` or `sign`, of `by`; "" is who is at the terminal."""
     decide: Callable[..., list[Event]] = getattr(decisions, verb)
     change, after = _change(
-        app, name, lambda state: decide(state, *words, at=app.now, **more), by or person(app)
+        app, name, lambda state: decide(state, *words, at=app.now, **more), by or app.person()
     )
     return {**after, "outcome": "changed" if change.events else "unchanged"}
 
@@ -264,7 +243,10 @@ def halt(app: App, halted: bool) -> dict[str, Any]:
     from council.agents import registry  # late: only for these two verbs
 
     change = app.registry().change(
-        lambda state: registry.halt(state, halted, app.now), by=person(app), at=app.now, create=True
+        lambda state: registry.halt(state, halted, app.now),
+        by=app.person(),
+        at=app.now,
+        create=True,
     )
     if not halted:
         from council.runs import heartbeat  # late: as above

@@ -27,7 +27,7 @@ def message(
     refs: list[str] | None = None, priority: str = "P1", key: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Leave a message in an agent's inbox; nothing is started."""
-    if priority not in ("P0", "P1", "P2"):
+    if (priority := priority or "P1") not in ("P0", "P1", "P2"):
         raise Invalid("bad-priority", f"no such priority: {priority[:20]}", "P0, P1 or P2")
     made, _ = _sent(app, text, sender, to, trace, refs or [])
     session = session or f"agent:{to}:inbox"

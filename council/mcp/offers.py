@@ -64,7 +64,7 @@ def prompt(app: App, params: Any) -> dict[str, Any]:
     given, kind = params.arguments or {}, params.name
     if kind not in PROMPTS:
         raise NotFound("no-prompt", f"no prompt {kind[:40]!r}", f"there are {', '.join(PROMPTS)}")
-    agent, name = service.who(app, given.get("agent", "")), app.find(given.get("conversation", ""))
+    agent, name = app.who(given.get("agent", "")), app.find(given.get("conversation", ""))
     content = {"type": "text", "text": service.context(app, name, agent, kind)["prompt"]}
     return {"messages": [{"role": "user", "content": content}]}
 
@@ -92,7 +92,7 @@ def stamps(app: App) -> dict[str, Any]:
 
 
 def _context(app: App, given: Given) -> str:
-    made = service.context(app, app.find(given["conversation"]), service.who(app, ""))
+    made = service.context(app, app.find(given["conversation"]), app.who())
     way = f"\n\nUse the tool `respond` for that, with this `text` and `round` {made['round']}."
     return made["prompt"] + way * made["mayAnswer"]  # type: ignore[no-any-return]
 
@@ -102,7 +102,7 @@ def _respond(app: App, given: Given) -> Any:
     stances = [line.format_map({"comment": "", **one}) for one in given["stances"]]
     own = {key: one for key, one in given.items() if key in service.Stated._kinds and one}
     stated = service.Stated(**{**own, "stances": stances, "task": given["round"]})
-    return service.respond(app, app.find(name), service.who(app, ""), text, stated)
+    return service.respond(app, app.find(name), app.who(), text, stated)
 
 
 def _convene(app: App, given: Given) -> Any:
@@ -116,14 +116,12 @@ def _show(app: App, given: Given) -> Any:
 
 
 def _sent(send: Callable[..., Any]) -> Tool:
-    return lambda app, given: send(
-        app, given.pop("text"), service.person(app), given.pop("to"), **given
-    )
+    return lambda app, given: send(app, given.pop("text"), app.person(), given.pop("to"), **given)
 
 
 def _fetch(app: App, given: Given) -> str:
     try:
-        return delegation.fetch(app, given["artifact"], service.person(app))[0].decode()
+        return delegation.fetch(app, given["artifact"], app.person())[0].decode()
     except UnicodeDecodeError:
         fix = f"read council://artifact/{given['artifact']}"
         raise Invalid("binary", "that artifact is no text", fix) from None
@@ -133,19 +131,19 @@ TOOLS: dict[str, Tool] = {
     "context": _context,
     "respond": _respond,
     "wait": lambda app, given: service.wait(
-        app, given["conversation"], service.who(app, ""), given["seconds"]
+        app, given["conversation"], app.who(), given["seconds"]
     ),
     "convene": _convene,
     "status": lambda app, _: status.status(app),
     "show": _show,
     "explain": lambda app, given: explain.explain(app, given["what"]),
     "say": lambda app, given: named.say(
-        app, given["conversation"], given["text"], given["to"], service.person(app), given["key"]
+        app, given["conversation"], given["text"], given["to"], app.person(), given["key"]
     ),
     "call": _sent(delegation.call),
     "message": _sent(delegation.message),
     "artifact_publish": lambda app, given: delegation.publish(
-        app, given["text"].encode(), given["type"] or artifacts.TEXT, service.person(app)
+        app, given["text"].encode(), given["type"] or artifacts.TEXT, app.person()
     ),
     "artifact_fetch": _fetch,
 }

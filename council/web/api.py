@@ -109,7 +109,7 @@ def answer(
     )  # fmt: skip
     if not (text.strip() or stated.is_answer()):
         raise Invalid("no-text", "there is no text", "give text, or a position, choice or stances")
-    agent = service.who(app, app.sender or as_)
+    agent = app.who(app.sender or as_)
     return service.respond(app, app.find(name), agent, text, stated)
 
 

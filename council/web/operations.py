@@ -18,7 +18,6 @@ from pydantic.alias_generators import to_camel
 from starlette.datastructures import FormData
 
 from council.app import App
-from council.councils import service
 from council.kernel import ids
 from council.kernel.document import Change, Document
 from council.kernel.errors import Conflict, Invalid
@@ -72,9 +71,9 @@ class Asked(App):
     expected: frozenset[str] = frozenset()
     sender: str = ""
 
-    def person(self, name: str = "") -> str:
-        """Return who asks: the one that a proxy passes on, else `name`, else the login name."""
-        return service.person(self, self.sender or name)
+    def person(self, given: str = "") -> str:
+        """Return who asks: the one that a proxy passes on, else `given`, else the login name."""
+        return super().person(self.sender or given)
 
     def conversation(self, name: str) -> Document[Any]:
         """Return an open conversation, whose next change has to be of an expected revision."""

@@ -27,7 +27,7 @@ def values(line: list[str] | str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("line", "given"),
-    [("respond Yes. --as ada --name=k --json", "as_=ada name=k json=True text=Yes."),
+    [("respond Yes. --as ada --name=k --json", "agent=ada name=k json=True text=Yes."),
      ("respond --confidence 4 --amend -- --text", "confidence=4 amend=True text=--text"),
      ("vote --choice A --stance bea=agree", "choice=A stances=['bea=agree']"),
      ("synthesize --file x.md --root /tmp -", "file=x.md root=/tmp text=-"),
@@ -46,7 +46,7 @@ def test_a_line_is_read(line: str, given: str) -> None:
 
 def test_a_text_may_begin_with_a_dash() -> None:
     line = ["respond", "- one\n- two", "--as", "ada"]
-    assert values(line) == {"text": "- one\n- two", "as_": "ada"}
+    assert values(line) == {"text": "- one\n- two", "agent": "ada"}
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,14 @@ def test_each_command_has_a_function_a_reply_and_help(
 ) -> None:
     found = Command(name)
     module = import_module(f"council.{'' if '.' in found.module else 'cli.'}{found.module}")
-    taken = list(inspect.signature(getattr(module, found.function)).parameters)
+    parameters = inspect.signature(getattr(module, found.function)).parameters
+    taken = list(parameters)
     assert taken[0] == "app"
-    assert taken[1:2] == ["given"] or f"\n== {found.function}\n" in words.template(
-        "texts/replies.txt"
-    )
+    assert taken[1:2] == ["given"] or f"\n== {found.reply}\n" in words.template("texts/replies.txt")
+    if taken[1:2] != ["given"]:  # it is a service, which gets what the table names
+        given = quick.Given(dict.fromkeys([one.name for one in found.options], "") | found.fixed)
+        own = vars(given).keys() - {"root", "clock", "json", "file"}
+        assert own <= {*taken} or [*parameters.values()][-1].kind == inspect.Parameter.VAR_KEYWORD
     assert found.summary.endswith(".")
     assert len(found.summary) < 62
     names = [one.name for one in found.options]
