@@ -54,7 +54,7 @@ def ask(app: App, given: Given) -> Said:
     if given.resume:
         name = app.find(given.name or given.topic)
         return _watched(app, given, name, service.steer(app, name, "resume"))
-    asked = opening(app, given)
+    asked = opening(given)
     named = ids.slug(asked.topic, 40) or "question"
     if not asked.name and app.is_open(service.DEFAULT):
         asked.name = named

@@ -207,6 +207,8 @@ def resolve(app: App, found: Command, values: dict[str, Any]) -> None:
     for name, kind in [(one.name, one.kind) for one in found.options]:
         if kind == "said":
             values[name] = text_of(app, values[name], values.pop("file", ""))
+        elif kind == "file" and values[name]:
+            values[name] = text_of(app, "", values[name])
         elif kind == "agent":
             values[name] = app.who(values[name])
         elif kind == "person":

@@ -6,26 +6,11 @@ from council.app import App
 from council.cli.printing import Said
 from council.cli.quick import Given, content, text_of
 from council.kernel import codec
-from council.kernel.errors import Usage
 from council.kernel.record import Any
 from council.rooms import decisions, service
 from council.rooms.row import member
 
 _MOST = 16 << 20  # bytes of the messages of a run
-
-
-def channel_create(app: App, given: Given) -> Said:
-    """Make a room; a discussion has a guide, and is completed by who made it."""
-    guide, by = "", app.person(given.as_)
-    if given.mode_ == "discussion":
-        if not given.guide:
-            raise Usage("no-guide", "a discussion needs a guide", "say --guide FILE")
-        by = app.who(given.as_)
-        guide = text_of(app, "", given.guide)
-    people = list(given.participants)
-    made = service.create(app, given.mode_, given.room, by, people, guide, given.callback)
-    persons = [name for name in people if member(app, name)[1].agent_id is None]
-    return Said(data=made, notes=_people(persons))
 
 
 def steer(app: App, given: Given) -> Said:
@@ -38,12 +23,7 @@ def steer(app: App, given: Given) -> Said:
         words = [ident, None if given.leaves else one]
         persons = [ident] if one.agent_id is None and not given.leaves else []
     made = service.change(app, name, given.by, getattr(decisions, given.verb), *words)
-    return Said(data=made, notes=_people(persons))
-
-
-def _people(names: list[str]) -> list[str]:
-    """Return a note on members that are no agents of the workspace: a name may be mistyped."""
-    return [f"{', '.join(names)}: no agent has that id; it takes part as a person"] if names else []
+    return Said(data=made, more={"persons": persons})
 
 
 def turn_end(app: App, given: Given) -> Said:

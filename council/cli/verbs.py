@@ -14,18 +14,17 @@ from council.kernel.record import Any
 _LATE, _TIMED_OUT = 4, 7
 
 
-def opening(app: App, given: Given) -> service.Opening:
+def opening(given: Given) -> service.Opening:
     """Return what the options of `convene` and `ask` say of a new conversation."""
     from council.councils import opening as openings  # late: most verbs open nothing
 
-    brief = text_of(app, "", given.brief_file) if given.brief_file else given.brief
-    roles = pairs(given.role, "--role")
-    return openings.opening({**given.__dict__, "brief": brief, "roles": roles})
+    own = {"brief": given.brief_file or given.brief, "roles": pairs(given.role, "--role")}
+    return openings.opening({**given.__dict__, **own})
 
 
 def convene(app: App, given: Given) -> Said:
     """Open a conversation and wake its first speakers."""
-    made = service.convene(app, opening(app, given), dry_run=given.dry_run)
+    made = service.convene(app, opening(given), dry_run=given.dry_run)
     return Said(data=made, notes=made["warnings"] + _to_wake(app, [made]))
 
 

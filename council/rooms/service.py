@@ -51,7 +51,9 @@ def create(
         room.by_agent, room.guide = one.agent_id is not None, guide
         room.callback = named(app, callback) if callback else ""
     made = change(app, ident, by, lambda state, _: decisions.create(state, room), create=True)
-    return {**made, "outcome": "created"} if made["outcome"] == "changed" else made
+    persons = [name for name, one in list(room.members.items())[1:] if one.agent_id is None]
+    outcome = "created" if made["outcome"] == "changed" else made["outcome"]
+    return {**made, "persons": persons, "outcome": outcome}
 
 
 def change(
