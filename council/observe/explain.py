@@ -14,6 +14,7 @@ from council.runs import starting
 
 if TYPE_CHECKING:
     from council.app import App
+    from council.runs.kinds import KindRow
 
 _ANY = AgentSettings(id="AGENT", argv=["PROGRAM"], model="MODEL", api_key_env="API_KEY")
 Made = dict[str, Any]
@@ -22,42 +23,39 @@ Made = dict[str, Any]
 def explain(app: App, which: str = "") -> Made:
     """Return the explanation of a conversation, minutes, a code or a word (`json.md`)."""
     which = which or app.env.get("COUNCIL_NAME", "")
-    if app.is_open(which):
-        return conversation(app, which)
-    if kind := app.other(which):
-        state = kind.document(app, which).read()
-        made, wrong = kind.explained(app, which, state), status.failed(app, kind, state)
-        way = [*made["hindrances"], *status.failures(app, which, wrong)]
-        owing, registry = kind.status(app, which, state)["waiting"], starting.registry_of(app)
-        told = (status.hindrance(app, registry, one, which) for one in owing)
-        way += filter(None, told)
-        return {**made, "hindrances": way, "tried": [one.to_json() for one in wrong]}
-    from council.archive import minutes  # late: not for what is open
-    from council.tasks.wire import tables  # late: as above
+    if not app.is_open(which):
+        if kind := app.other(which):
+            return _other(app, kind, which)
+        from council.archive import minutes  # late: not for what is open
+        from council.tasks.wire import tables  # late: as above
 
-    meaning = (word(which) or tables.explain(which, app.settings.language)) if which else None
-    if meaning and which not in [row.get("name") for row in minutes.rows(app.root)]:
-        return meaning
+        meaning = (word(which) or tables.explain(which, app.settings.language)) if which else None
+        if meaning and which not in [row.get("name") for row in minutes.rows(app.root)]:
+            return meaning
+        try:
+            which = app.find(which)
+        except NotFound:
+            if not which:
+                raise
+            found = minutes.find(app.root, which)
+            over = {"status": "over", "next": [f"read it: {found['path']}"]}
+            return _made("minutes", found["conversation"], which, **over)
     try:
-        return conversation(app, app.find(which))
-    except NotFound:
-        if not which:
-            raise
-    found = minutes.find(app.root, which)
-    over = {"status": "over", "next": [f"read it: {found['path']}"]}
-    return _made("minutes", found["conversation"], which, **over)
-
-
-def conversation(app: App, name: str) -> Made:
-    """Return the explanation of one open conversation; one that is damaged is explained, too."""
-    try:
-        state = app.conversation(name).read()
-    except NotFound:
+        return explained(app, which, app.conversation(which).read())
+    except NotFound:  # it ended just now
         raise
     except Refusal as error:
-        way = [status.broken(name, error)]
-        return _made("conversation", name, name, status="broken", hindrances=way)
-    return explained(app, name, state)
+        way = [status.broken(which, error)]
+        return _made("conversation", which, which, status="broken", hindrances=way)
+
+
+def _other(app: App, kind: KindRow, name: str) -> Made:
+    state = kind.document(app, name).read()
+    made, wrong = kind.explained(app, name, state), status.failed(app, kind, state)
+    way = [*made["hindrances"], *status.failures(app, name, wrong)]
+    owing, registry = kind.status(app, name, state)["waiting"], starting.registry_of(app)
+    way += filter(None, (status.hindrance(app, registry, one, name) for one in owing))
+    return {**made, "hindrances": way, "tried": [one.to_json() for one in wrong]}
 
 
 def explained(app: App, name: str, state: model.State) -> Made:
