@@ -18,7 +18,7 @@ PLAY = [
     ("respond Yes. --as ada", 0, "was recorded before"), ("respond No. --as ada", 4, "council: "),
     ("respond No. --as ada --json", 4, '{"error":{"code":"already-answered",'),
     ("respond Yes! --as ada --amend", 0, ": recorded"), ("respond --as bea", 2, "there is no text"),
-    ("respond Yes. --as bea --status nonsense", 3, "nonsense"),
+    ("respond Yes. --as bea --status nonsense", 3, "no such status"),
     ("respond Yes. --as bea --name nowhere", 5, "no open conversation fits 'nowhere'"),
     ("show k --last 1", 0, "answers are sealed until all have answered."),
     ("status", 0, "  bea: WAITING, answers by hand"),
