@@ -8,7 +8,7 @@ import sys
 from council.app import App
 from council.archive import artifacts
 from council.cli.printing import Said, one_line, waiting
-from council.cli.quick import Given, content, pairs
+from council.cli.quick import Given, content
 from council.delegation import service
 from council.kernel import codec
 from council.kernel.errors import Invalid
@@ -20,7 +20,7 @@ _MOST = 256 * 1024  # bytes of a schema
 def call(app: App, given: Given) -> Said:
     """Run another agent once, wait for it, and print its answer."""
     limits, schema = {}, None
-    for name, value in pairs(given.limit, "--limit").items():
+    for name, value in given.limit.items():
         if not value.isdigit():
             raise Invalid("bad-limit", f"not a whole number: {name}={value[:40]}", "correct it")
         limits[name] = int(value)

@@ -46,7 +46,8 @@ def _parameter(one: Option) -> Any:
     told: dict[str, Any] = {"help": one.help, "metavar": one.metavar or None}
     told |= {"show_default": False, "hidden": not one.help, "required": one.required}
     told |= {"type": _TYPES.get(one.kind, str), "default": one.unset() or None}
+    is_many = one.kind in ("many", "pairs")
     if not one.flags:
-        return TyperArgument(param_decls=[one.name], nargs=-1 if one.kind == "many" else 1, **told)
-    told |= {"multiple": one.kind == "many", "is_flag": one.kind == "flag"}
+        return TyperArgument(param_decls=[one.name], nargs=-1 if is_many else 1, **told)
+    told |= {"multiple": is_many, "is_flag": one.kind == "flag"}
     return TyperOption(param_decls=[one.name, *one.flags], **told)

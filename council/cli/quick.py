@@ -34,16 +34,23 @@ class Option:
 
     def unset(self) -> Any:
         """Return the value where it is not given."""
-        return {"many": [], "flag": False, "whole": None, "time": None}.get(self.kind, "")
+        unset: dict[str, Any] = {"many": [], "pairs": {}, "flag": False, "whole": None, "time": None}
+        return unset.get(self.kind, "")
 
     def read(self, value: str, before: Any = None) -> Any:
-        """Return a value as its kind has it; those of `many` are added to `before`."""
+        """Return a value as its kind has it; those of `many` and `pairs` are added to `before`."""
         called = (self.flags or [self.metavar])[-1]
         if self.metavar not in ("FILE", "DIR") and any("\ud800" <= c <= "\udfff" for c in value):
             raise Invalid("not-utf-8", f"{called} is not UTF-8", "use a UTF-8 locale, or --file")
         if self.kind == "many":
             many = value.split(",") if self.metavar == "A,B" else [value]
             return (before or []) + [one.strip() for one in many if one.strip()]
+        if self.kind == "pairs":
+            key, is_set, text = map(str.strip, value.partition("="))
+            if not (key and is_set):
+                hint = f"write it like {called} {self.metavar}"
+                raise Usage("usage", f"{called} {value[:80]!r} has no =", hint)
+            return {**(before or {}), key: text}
         is_whole = value.isascii() and value.isdigit() and len(value) <= 15
         is_one = "/" not in self.kind or not value or value in self.kind.split("/")
         if not is_one or (self.kind == "whole" and not is_whole):
@@ -163,7 +170,7 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
         at += not is_set
         values[option.name] = option.read(following, values[option.name])
     for nth, text in enumerate(texts):
-        if nth >= len(places) and (not places or places[-1].kind != "many"):
+        if nth >= len(places) and (not places or places[-1].kind not in ("many", "pairs")):
             hint = "put quotes around a text of several words"
             raise Usage("usage", f"too many words: {text[:40]!r}", hint)
         one = places[min(nth, len(places) - 1)]
@@ -191,15 +198,6 @@ class Given:
 
     def __getattr__(self, name: str) -> Any:
         return ""
-
-
-def pairs(values: list[str], option: str) -> dict[str, str]:
-    """Return `KEY=VALUE` options by key."""
-    for value in values:
-        if not value.partition("=")[0].strip() or "=" not in value:
-            what = f"{option} {value[:80]!r} has no ="
-            raise Usage("usage", what, f"write it like {option} ID=VALUE")
-    return {key.strip(): text.strip() for key, _, text in (one.partition("=") for one in values)}
 
 
 def resolve(app: App, found: Command, values: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import re
 
 from council.app import App
 from council.cli.printing import Said, say, waiting
-from council.cli.quick import Given, content, pairs, text_of
+from council.cli.quick import Given, content, text_of
 from council.kernel import codec, times
 from council.kernel.errors import Usage
 from council.tasks.wire import tables, writing
@@ -27,7 +27,7 @@ def msg_send(app: App, given: Given) -> Said:
     if given.line:
         result = service.send(app, text_of(app, given.line, ""), given.as_, given.ctx)
     else:
-        words = (given.priority, given.complexity, given.ctx, pairs(given.set_, "--set"))
+        words = (given.priority, given.complexity, given.ctx, given.set_)
         result = service.request(app, text_of(app, given.user, ""), given.caps, *words)
     code = 0
     if given.wait and result["context"]:
@@ -61,8 +61,7 @@ def msg_parse(app: App, given: Given) -> Said:
 def msg_build(app: App, given: Given) -> Said:
     """Write a message of its fields; what is left out is filled in."""
     del app  # it needs no workspace
-    version, fields = given.version or "V5", pairs(given.fields, "FIELD")
-    message = writing.build(fields, version, minimal=given.minimal)
+    message = writing.build(given.fields, given.version or "V5", minimal=given.minimal)
     return Said(data={"text": message}, text=message)
 
 

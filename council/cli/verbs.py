@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from council.app import App
 from council.cli.printing import Said
-from council.cli.quick import Given, pairs, text_of
+from council.cli.quick import Given, text_of
 from council.councils import service
 from council.councils.model import SYNTHESIZE
 from council.kernel import times
@@ -18,8 +18,7 @@ def opening(given: Given) -> service.Opening:
     """Return what the options of `convene` and `ask` say of a new conversation."""
     from council.councils import opening as openings  # late: most verbs open nothing
 
-    own = {"brief": given.brief_file or given.brief, "roles": pairs(given.role, "--role")}
-    return openings.opening({**given.__dict__, **own})
+    return openings.opening({**given.__dict__, "brief": given.brief_file or given.brief})
 
 
 def convene(app: App, given: Given) -> Said:

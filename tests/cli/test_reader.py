@@ -74,35 +74,29 @@ def test_what_is_wrong_is_said_with_the_way_on(line: str, told: str) -> None:
 @given(st.data())
 def test_options_mean_the_same_in_any_order_and_form(data: st.DataObject) -> None:
     found = Command(data.draw(st.sampled_from(NAMES)))
-    samples = {"whole": "3", "text": "é ü", "text!": "x\ny", "many": "a=b"}
+    samples = {"whole": "3", "text": "é ü", "said": "x\ny", "many": "a=b", "pairs": "a=b"}
     told: dict[str, object] = {}
     first: list[str] = []
     rest: list[list[str]] = []
-    options = st.lists(st.sampled_from(found.options), max_size=5, unique_by=lambda one: one.name)
-    needed = [one for one in found.options if one.required and one.flags]
-    for one in dict.fromkeys([*data.draw(options), *needed]):
+    flagged = [one for one in found.options if one.flags]
+    options = st.lists(st.sampled_from(flagged), max_size=5, unique_by=lambda one: one.name)
+    needed = [one for one in flagged if one.required]
+    texts = [one for one in found.options if not one.flags]
+    for one in dict.fromkeys([*texts, *data.draw(options), *needed]):
         value = samples.get(one.kind, one.kind.split("/")[0].removeprefix("bare="))
         if one.kind == "flag":
-            line, told[one.name] = [data.draw(st.sampled_from(one.flags))], True
-        elif one.flags:
             flag = data.draw(st.sampled_from(one.flags))
+            line, told[one.name] = [flag], True
+        else:
+            flag = data.draw(st.sampled_from(one.flags or [""]))
             value = "2026-11-28" if flag == "--now" else value
             line = [f"{flag}={value}"] if data.draw(st.booleans()) else [flag, value]
+            line = line if flag else [value]
             told[one.name] = one.read(value)
-        else:
-            continue
-        if one.flags[0] in quick.FIRST and one.name != "now_" and data.draw(st.booleans()):
+        if flag in quick.FIRST and one.name != "now_" and data.draw(st.booleans()):
             first += line
         else:
             rest.append(line)
-    texts = {one.name: one.kind for one in found.options if not one.flags}
-    for name, kind in texts.items():
-        text = kind.split("/")[0] if "/" in kind else f"the {name}"
-        told[name] = [text] if kind == "many" else text
-    at = data.draw(st.integers(0, len(rest)))
-    rest[at:at] = [
-        [kind.split("/")[0] if "/" in kind else f"the {name}"] for name, kind in texts.items()
-    ]
     tail = [word for line in rest for word in line]
     assert values([*first, *found.name.split(), *tail]) == told
 
