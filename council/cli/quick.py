@@ -34,8 +34,8 @@ class Option:
 
     def unset(self) -> Any:
         """Return the value where it is not given."""
-        unset: dict[str, Any] = {"many": [], "pairs": {}, "flag": False, "whole": None, "time": None}
-        return unset.get(self.kind, "")
+        unset: dict[str, Any] = {"many": [], "pairs": {}, "flag": False}
+        return unset.get(self.kind, None if self.kind in ("whole", "time") else "")
 
     def read(self, value: str, before: Any = None) -> Any:
         """Return a value as its kind has it; those of `many` and `pairs` are added to `before`."""
@@ -176,7 +176,7 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
         one = places[min(nth, len(places) - 1)]
         values[one.name] = one.read(text, values[one.name])
     for one in found.options:
-        if one.required and not values[one.name] and one.kind != "said":
+        if one.required and not values[one.name]:
             hint = f"for example: council {found.example}"
             raise Usage("usage", f"{[*one.flags, one.metavar][0]} is missing", hint)
     return values
