@@ -32,12 +32,10 @@ def status(app: App, given: Given) -> Said:
 
             heartbeat.beat(app, only)
         made = look.status(app, only, clocks=given.problems)
-        more: dict[str, Any] = {"fine": given.problems and not made["problems"]}
-        rows = [made[one.place_in_report] * (not given.problems) for one in app.kinds]
-        others = [row for many in rows[1:] for row in many if row["status"] not in _OVER]
-        more |= {"conversations": rows[0], "others": others}
-        more["idle"] = not (given.problems or rows[0] or others or made["errors"])
-        said = Said(data=made, more=more, reply="status")
+        others = [row for kind in app.kinds[1:] for row in made[kind.place_in_report]]
+        others = [row for row in others if row["status"] not in _OVER]
+        more = {"others": others, "idle": not (made["conversations"] or others or made["errors"])}
+        said = Said(data=made, more=more, reply="problems" if given.problems else "status")
         if given.watch and (text := printing.text(said)) != shown:
             printing.out("\x1b[2J\x1b[H" * sys.stdout.isatty() + text)
             shown = text
