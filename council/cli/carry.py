@@ -51,8 +51,6 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
             said.notes = [*said.notes, f"{away.message}; what is shown may be old"]
         said.reply = said.reply or found.reply
         printing.say(said, as_json=as_json)
-        if said.then:
-            said.then()
     except Refusal as error:  # what is not found here may be on another machine
         known = away if away and isinstance(error, NotFound) else error
         return refuse(known, as_json=as_json)

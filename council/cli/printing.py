@@ -18,13 +18,12 @@ class Said(Record):
     """What a command answers.
 
     Attributes:
-        data: The JSON document.
+        data: The JSON document; without one nothing is printed.
         text: For people; "" is the command's part of `texts/replies.txt`, filled with `data`.
         more: Further values of that template.
         reply: The name of that part, if it is not the name of the command's function.
         notes: Lines on standard error.
         code: The exit code.
-        then: What the command does once this is printed, such as to serve.
     """
 
     data: Any = None
@@ -33,7 +32,6 @@ class Said(Record):
     reply: str = ""
     notes: list[str] = []
     code: int = 0
-    then: Any = None
 
 
 class _Forms(dict[str, Any]):
@@ -51,7 +49,7 @@ class _Forms(dict[str, Any]):
 
 def say(said: Said, *, as_json: bool) -> None:
     """Print what a command answers."""
-    if shown := codec.printed(said.data) if as_json else text(said):
+    if said.data is not None and (shown := codec.printed(said.data) if as_json else text(said)):
         out(shown)
     for note in said.notes:
         err(note)

@@ -52,8 +52,8 @@ def context(app: App, given: Given) -> Said:
         from council.tasks import service as tasks  # late: few agents are workers
 
         seen = tasks.prompt(app, given.agent, given.kind)
-        return Said(data=seen, text=seen["prompt"])
-    seen = service.context(app, app.find(given.name), given.agent, given.kind)
+    else:
+        seen = service.context(app, app.find(given.name), given.agent, given.kind)
     return Said(data=seen, text=seen["prompt"])
 
 
@@ -81,8 +81,7 @@ def steer(app: App, given: Given) -> Said:
     """Carry out stop, pause, resume, cancel, approve or reject: the table has `verb` and `word`."""
     if given.all_ and not given.more:
         done = service.halt(app, given.verb == "pause")
-        told = "no agent is started" if done["halted"] else "agents are started again"
-        return Said(data=done, text=f"{given.word}: {told}")
+        return Said(data=done, more={"word": given.word}, reply="halt")
     by, verb = given.by or app.person(), given.verb
     if verb == "cancel" and given.which[:1] in ("S", "T") and given.which[1:2].isdigit():
         from council.tasks import service as tasks  # late: few have tasks

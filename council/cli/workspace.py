@@ -7,7 +7,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from council.app import App, find_root
-from council.cli.printing import Said, confirmed
+from council.cli.printing import Said, confirmed, say
 from council.cli.quick import Given
 from council.kernel.errors import NotFound, Refused, Usage
 from council.kernel.ids import checked_name
@@ -49,7 +49,9 @@ def extra(name: str, module: str) -> Any:
 def serve(app: App, given: Given) -> Said:
     """Serve the pages and HTTP until interrupted."""
     made, run = extra("web", "council.web.serving").start(app, given.host, given.port)
-    return Said(data=made, then=run)
+    say(Said(data=made, reply="serve"), as_json=given.json)
+    run()
+    return Said()
 
 
 def mcp(app: App, given: Given) -> Said:
