@@ -14,7 +14,7 @@ from council.agents import programs as presets
 from council.agents import settings, souls
 from council.kernel import files, shared, times, words
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal, Usage
-from council.kernel.ids import checked_name
+from council.kernel.ids import checked_name, digest
 from council.kernel.record import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def add_folder(root: str, ident: str, made: list[str]) -> None:
     for part in PARTS:
         os.makedirs(f"{root}/{folder}/{part}", exist_ok=True)
     taken = {one.emoji for one in souls.souls(root).values()}
-    order = [*_FAMILY.get(ident, ""), *_EMOJI]
+    first = int(digest(ident)[:2], 16) % len(_EMOJI)  # the same for one id, if it is free
+    order = _FAMILY.get(ident, "") + _EMOJI[first:] + _EMOJI[:first]
     emoji = next((one for one in order if one not in taken), order[0])
     soul = words.fill(
         words.template(f"{FILES}/SOUL.md"), {"name": ident.capitalize(), "emoji": emoji}

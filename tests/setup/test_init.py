@@ -20,7 +20,7 @@ def test_a_workspace_has_its_files_and_a_second_call_changes_nothing(tmp_path):
     assert settings.load(root).language == "fr"
     assert not settings.load(root).faults
     assert "Liste de contrôle" in _text(root, init.CHECKLIST)
-    assert [one.emoji for one in souls.souls(root).values()] == ["🦊", "🐢"]
+    assert [one.emoji for one in souls.souls(root).values()] == ["🍀", "🐢"]
     assert "council.toml" in made["made"]
     before = {p: os.stat(p).st_mtime_ns for p in _files(root)}
     again = init.init(root, ["ann", "bob"], "", BARE)
