@@ -11,7 +11,7 @@ from council.councils.model import Form as Form
 from council.kernel.ids import cut
 from council.kernel.record import Any
 
-_WRAPPED = ("<", "{", "\x1b", "\r", "[think", "inst]", "◁", "＜", "\x07", "\x08", "\x00")
+_WRAPPED = ("<", "{", "\x1b", "\r", "[think", "inst]", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
 _ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "\\", "\u200b")
 # One of these is near the beginning of a text that is only a refusal or an error.

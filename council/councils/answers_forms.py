@@ -141,8 +141,9 @@ def _one(
 
 def _position(words: str, form: Form) -> str:
     """Return the text of a position, also of one that is only named; "" if it cannot be told."""
-    if search("kept", plain(words)):
-        return form.held
+    if search("kept", plain(words)):  # perhaps said again behind it, with more
+        again = words.partition(":")[2].strip()
+        return again if form.held and len(again.split()) > 7 else form.held
     named = search("an option", plain(words))
     if named and named[1].upper() in form.options:
         return form.options[named[1].upper()]

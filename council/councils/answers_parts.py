@@ -75,6 +75,8 @@ def _inside(text: str) -> str:
     texts = _texts(value)
     if len(texts) == 1 and not search("key of a form", text):
         return texts[0]
+    if value is None and "\n" not in text and text.count("\\n") > 2:  # typed in a shell
+        return text.replace("\\n", "\n").replace('\\"', '"')
     return text
 
 
