@@ -7,33 +7,19 @@ import pytest
 from council.kernel.errors import Refusal
 from council.rooms import hearing
 from council.rooms.model import Member
+from tests.vectors.rows import tables
 
 MEMBERS = {
     "henry": Member(agent_id="henry", name="Henry"),
     "sage": Member(agent_id="sage", name="Sage"),
     "alice": Member(name="alice"),
 }
-
-
+ROWS = tables("rooms")
 TEXTS = [{"type": "text", "text": "Two"}, {"type": "text", "text": " parts."}]
 PARTS = [TEXTS[0], {"type": "tool_use", "text": "no"}, TEXTS[1], "odd"]
 
 
-@pytest.mark.parametrize(
-    ("printed", "said"),
-    [("henry: NO_REPLY", ""), ("[Henry] NO_REPLY", ""), ("**Henry:** NO_REPLY", ""),
-     ("NO\\_REPLY", ""), ("NO_REPLY\n\nNO_REPLY", ""), ("NO_REPLY<|im_end|>", ""),
-     ("NO_REPLY</s>", ""), ("**NO_REPLY.** (all is said)", ""),
-     ("<think>Should I?</think>NO_REPLY", ""), ("  ", ""),
-     ("The quiet one, at 40 euros.\n\nNO_REPLY", "The quiet one, at 40 euros."),
-     ("One.\nNO_REPLY\nNO_REPLY.", "One."),
-     ("I would say NO_REPLY is a word.", "I would say NO_REPLY is a word."),
-     ("henry: The red one.", "The red one."), ("Henry is my name.", "Henry is my name."),
-     ("henry: The red one.\nsage: I agree.\n**Alice:** Decided.",
-      "The red one.\n> sage: I agree.\n> **Alice:** Decided."),
-     ("Sage: you are wrong.\nThe end.", "Sage: you are wrong.\nThe end."),
-     ("A.\n\nsages: many.", "A.\n\nsages: many."), ("<think>unfinished", "")],
-)  # fmt: skip
+@pytest.mark.parametrize(("printed", "said"), ROWS["spoken"])
 def test_what_an_agent_says(printed: str, said: str) -> None:
     assert hearing.spoken(printed, "henry", MEMBERS) == said
 
@@ -54,10 +40,6 @@ def test_messages_that_are_no_list_are_refused() -> None:
         hearing.final_text("text")
 
 
-@pytest.mark.parametrize(
-    ("text", "who"),
-    [("@sage: yours?", "sage"), ("  @Sage, yours?", "sage"), ("@sages", ""), ("@alice: yours?", ""),
-     ("What does @sage say?", ""), ("@sage", "sage")],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "who"), ROWS["addressed"])
 def test_whom_a_text_addresses(text: str, who: str) -> None:
     assert hearing.addressed(text, MEMBERS) == who

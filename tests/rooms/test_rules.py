@@ -11,51 +11,19 @@ from council.rooms import decisions, model, rules
 from council.rooms import page as kind
 from council.runs import work as runs
 from tests.rooms.play import Play, discussion
+from tests.vectors.rows import tables
 
 LEASE = timedelta(minutes=2)
-ALONE, PAIR, THREE = "a x", "a b x", "a b c x"
 
 
 def begun() -> Play:
     """Return a room in which x has said the first word."""
-    play = Play(PAIR)
+    play = Play("a b x")
     play.step("x")
     return play
 
 
-@pytest.mark.parametrize(
-    ("members", "script", "events", "floor"),  # those of the last step; speaker, queue, cycle
-    [(PAIR, "", "", "a b 1"), (PAIR, "x", "said", "a b 1"),
-     # A real turn waits for its text, for 15 seconds; a word of another begins a new cycle.
-     (PAIR, "x a:", "ended", "a b 1"), (PAIR, "x a: a", "said floor", "b - 1"),
-     (PAIR, "x a a:", "ended floor", "b - 1"), (PAIR, "x a: 14s", "", "a b 1"),
-     (PAIR, "x a: 15s", "missed floor", "b - 1"), (PAIR, "x a: x", "said cycle", "a b 2"),
-     (PAIR, "x a: a b.", "ended cycle", "a b 2"), (PAIR, "a a:", "ended floor", "b - 1"),
-     # Who is not the speaker ends no turn.
-     (PAIR, "x b.", "", "a b 1"), (PAIR, "x z.", "", "a b 1"), (PAIR, "x a. a.", "", "b - 1"),
-     # Who does not answer is passed, once something was said.
-     (PAIR, "3600s", "", "a b 1"), (PAIR, "x 599s", "", "a b 1"),
-     (PAIR, "x 600s", "missed floor", "b - 1"),
-     # When all pass, the room sleeps until the next word; who joined gets a fresh cycle.
-     (PAIR, "x a. b.", "ended dormant", "- - 1"), (PAIR, "x a. b. b", "said cycle", "a b 2"),
-     (PAIR, "x a. b. b a. b.", "ended dormant", "- - 2"),
-     (PAIR, "x a. b!", "ended said cycle", "a b 2"), (PAIR, "x a! b.", "ended cycle", "a b 2"),
-     (PAIR, "x a. x b.", "ended cycle", "a b 2"),  # a has not heard the second word
-     (PAIR, "x +c a. b.", "ended cycle", "c ab 2"),
-     (PAIR, "x a. -b", "left dormant", "- - 1"), (PAIR, "x -a -b", "left dormant", "- - 1"),
-     (PAIR, "x a! -b", "left dormant", "- - 1"),  # it would answer itself
-     # The list changes between cycles; who left is passed over.
-     (PAIR, "x -a", "left floor", "b - 1"), (PAIR, "x a! +c", "joined", "b - 1"),
-     (PAIR, "x -b +c a!", "ended said cycle", "a c 2"),
-     # A single agent answers, but not itself.
-     (ALONE, "x a!", "ended said dormant", "- - 1"), (ALONE, "x a! a", "said", "- - 1"),
-     (ALONE, "x a! x", "said cycle", "a - 2"),
-     # Who is addressed has the floor next; agents could go on so for ever, people may.
-     (THREE, "x@c", "said", "c ab 1"), (THREE, "x@cc", "said", "a bc 1"),
-     (THREE, "x x@c", "said", "a cb 1"), (THREE, "x a. x@a", "said", "b ac 1"),
-     (THREE, "x a. c@a", "said", "b c 1"), (THREE, "x a. a@c", "said", "b c 1"),
-     (THREE, "x a. b. x@b", "said", "c b 1"), (THREE, "x a. b. c. x@c", "said cycle", "c ba 2")],
-)  # fmt: skip
+@pytest.mark.parametrize(("members", "script", "events", "floor"), tables("rooms")["floor"])
 def test_the_floor(members: str, script: str, events: str, floor: str) -> None:
     play, made = Play(members), list[model.Event]()
     for word in script.split():
@@ -66,7 +34,7 @@ def test_the_floor(members: str, script: str, events: str, floor: str) -> None:
 
 
 def test_what_is_told_and_waited_for_in_a_turn() -> None:
-    play = Play(PAIR)
+    play = Play("a b x")
     assert kind.work(play.state, play.now) == []  # there is nothing to answer yet
     play.step("x")
     assert [one.agent for one in kind.work(play.state, play.now)] == ["a"]

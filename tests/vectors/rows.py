@@ -1,6 +1,7 @@
 """The vectors of the documents, as parameters of tests."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,3 +19,8 @@ def of(name: str, *kinds: str) -> list[Any]:
     found = [row for row in rows(name) if row.get("kind", row.get("area")) in kinds]
     assert found
     return [pytest.param(row, id=row["id"]) for row in found]
+
+
+def tables(name: str) -> dict[str, list[Any]]:
+    """Return the tables of a file: under a test's subject, its rows."""
+    return tomllib.loads((VECTORS / f"{name}.toml").read_text(encoding="utf-8"))
