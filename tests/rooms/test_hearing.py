@@ -7,14 +7,14 @@ import pytest
 from council.kernel.errors import Refusal
 from council.rooms import hearing
 from council.rooms.model import Member
-from tests.vectors.rows import tables
+from tests.vectors.rows import tables_of
 
 MEMBERS = {
     "henry": Member(agent_id="henry", name="Henry"),
     "sage": Member(agent_id="sage", name="Sage"),
     "alice": Member(name="alice"),
 }
-ROWS = tables("rooms")
+ROWS = tables_of("rooms")
 TEXTS = [{"type": "text", "text": "Two"}, {"type": "text", "text": " parts."}]
 PARTS = [TEXTS[0], {"type": "tool_use", "text": "no"}, TEXTS[1], "odd"]
 

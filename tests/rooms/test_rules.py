@@ -11,7 +11,7 @@ from council.rooms import decisions, model, rules
 from council.rooms import page as kind
 from council.runs import work as runs
 from tests.rooms.play import Play, discussion
-from tests.vectors.rows import tables
+from tests.vectors.rows import tables_of
 
 LEASE = timedelta(minutes=2)
 
@@ -23,7 +23,7 @@ def begun() -> Play:
     return play
 
 
-@pytest.mark.parametrize(("members", "script", "events", "floor"), tables("rooms")["floor"])
+@pytest.mark.parametrize(("members", "script", "events", "floor"), tables_of("rooms")["floor"])
 def test_the_floor(members: str, script: str, events: str, floor: str) -> None:
     play, made = Play(members), list[model.Event]()
     for word in script.split():

@@ -9,6 +9,7 @@ from council.tasks import decisions, rules
 from council.tasks.wire.model import Message, parse
 from council.tasks.wire.writing import message_of
 from tests.tasks.play import AT, WORKERS, Played
+from tests.vectors.rows import tables_of
 
 
 def said(kind: str, data: str, route: str = "W1>O1", **more: str) -> str:
@@ -164,15 +165,7 @@ def test_a_failed_hand_off_is_told_to_its_source() -> None:
     assert it.state.answer == "Without tests"
 
 
-BAD = [
-    "Five of them.", said("S", "results=5").replace("|D|", "|Done|"),
-    said("S", "results=5").replace("S1", "S7"), said("S", "results=5").replace("T1", "T8"),
-    said("S", "results=5").replace("W1>", "W2>"), said("S", "see=#REF:T9:x"),
-    said("U", "progress=50%"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("line", BAD)
+@pytest.mark.parametrize("line", tables_of("lines")["unread"])
 def test_what_cannot_be_read_is_asked_again_once(line: str) -> None:
     it = asked()
     it.run(line)

@@ -7,10 +7,11 @@ import pytest
 from council.tasks.wire import lines
 from council.tasks.wire.model import parse
 from council.tasks.wire.writing import message_of
-from tests.vectors.rows import rows
+from tests.vectors.rows import rows, tables_of
 
 REQUEST = message_of("M1|O1>W1|R|T1|P1|N|-|0|S1|B500|call=web_search")
 GOOD = "M2|W1>O1|S|T1|P1|D|-|0|S1|B300|results=5"
+ROWS = tables_of("lines")
 
 
 def expected(**more: Any) -> lines.Expected:
@@ -40,21 +41,7 @@ def test_a_result_in_numbered_chunks_is_joined() -> None:
     assert "parts" in lines.read_line("\n".join(chunks[:2]), expected()).refusal
 
 
-FAULTS = [
-    ("M2|W1>O1|S|T1|P1|D|0|S1|B300|results=5", "it has 10 segments, and V5 has 11", GOOD),
-    (GOOD.replace("|D|", "|Done|"), "STATE is Done and must be N, R, D, F, X or -", GOOD),
-    (GOOD.replace("|S|", "|Success|"), "TYPE is Success and must be one letter: S, E, C, U", GOOD),
-    (GOOD + "|6", "DATA contains a bar", GOOD.replace("results=5", "result=…")),
-    ("M2|W1>O1|E|T1|P1|E33|-|0|S1|B300|desc=none", "STATE is E33",
-     "M2|W1>O1|E|T1|P1|F|E33|0|S1|B300|desc=none"),
-    ("Five of them.", "there is no line of the protocol", GOOD.replace("results=5", "result=…")),
-    (GOOD.replace("W1>O1", "W1:O1"), "ROUTE is W1:O1", GOOD),
-    (GOOD.replace("M2|", "High|"), "MSG is High", GOOD),
-    (f"{GOOD}\nSee M3|W1>O1|Q for the form.\n{GOOD.replace('|S|', '|Z|')}", "TYPE is Z", GOOD),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "fault", "right"), FAULTS)
+@pytest.mark.parametrize(("text", "fault", "right"), ROWS["faults"])
 def test_the_fault_and_the_right_line(text: str, fault: str, right: str) -> None:
     heard = lines.read_line(text, expected())
     last = text.split("\n")[-1]
@@ -62,22 +49,10 @@ def test_the_fault_and_the_right_line(text: str, fault: str, right: str) -> None
     assert right_of(heard) in (right, right.replace("B300", "B500"))
 
 
-READ = [
-    (f"Answer: {GOOD}", "results=5", ""),
-    (f"**{GOOD.replace('|', chr(92) + '|')}**", "results=5", ""),
-    ("W1>O1 says M2 was lost.\n" + GOOD, "results=5", ""), (f"| {GOOD} |", "results=5", ""),
-    (f"<think>\n{GOOD.replace('5', '4')}\n</think>\n{GOOD}", "results=5", ""),
-    (GOOD.replace("results=5", "result=" + "x" * 300), "result=" + "x" * 193, "x" * 300),
-    (f"```\n{GOOD}\nsix\n\nseven\n```\nBye.", "results=5", "5\nsix\n\nseven"),
-    (f"{GOOD}\nas in M1|W1>O1|S|x|y|z", "results=5", "5\nas in M1|W1>O1|S|x|y|z"),
-    ("M2|W1>O1|S|T1|P1|D|-|a=1;b=2", "a=1;b=2", ""),
-    ("MSG_02|W1>O1|S|TASK_01|P1|D|done", "done", ""),
-    ("Answer: `MSG_02|W|S|TASK_01|done`", "done", ""), (f"- _{GOOD}_", "results=5", ""),
-    (f"<answer>{GOOD}</answer>", "results=5", ""), (f"I sent **{GOOD}** to you", "results=5", ""),
-]  # fmt: skip
+LONG = (GOOD.replace("s=5", "=" + "x" * 300), "result=" + "x" * 193, "x" * 300)
 
 
-@pytest.mark.parametrize(("text", "data", "whole"), READ)
+@pytest.mark.parametrize(("text", "data", "whole"), [*ROWS["read"], LONG])
 def test_what_surrounds_a_line_does_not_matter(text: str, data: str, whole: str) -> None:
     heard = lines.read_line(text, expected())
     (message,) = heard.messages

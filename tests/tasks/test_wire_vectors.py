@@ -23,6 +23,9 @@ def test_a_message_reads_as_its_vector_says(row: dict[str, Any]) -> None:
     assert found.pop("standing")
     wanted = {name: row[name] for name in ("version", "valid", "errors", "warnings")}
     assert found == {**wanted, "fields": row["parsed"]}
+    if row["valid"]:  # strict turns warnings into faults
+        strict = [fault.rule for fault in parse(row["raw"], row["version"], strict=True).errors]
+        assert strict == [name for name in row["warnings"] if name != "W_SENDER"]
 
 
 @pytest.mark.parametrize("row", of("messages", "example", "edge", "conversion"))
@@ -34,14 +37,6 @@ def test_the_version_is_found(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", of("messages", "template", "fragment"))
 def test_a_template_or_a_short_note_is_no_message(row: dict[str, Any]) -> None:
     assert parse(row["raw"]).errors
-    if row["kind"] == "template":
-        assert row["raw"].count("|") + 1 == row["parsed"]["segments"]
-
-
-@pytest.mark.parametrize("row", of("messages", "fragment"))
-def test_what_a_short_note_means_is_a_message_once_it_has_numbers(row: dict[str, Any]) -> None:
-    found = parse(row["parsed"]["canonical"].replace("<n>", "1").replace("Wn", "W1"), "V4")
-    assert found.errors == []
 
 
 @pytest.mark.parametrize("row", of("messages", "data"))
@@ -131,12 +126,6 @@ def test_a_sequence(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", of("rules", "transition"))
 def test_a_transition(row: dict[str, Any]) -> None:
     assert decisions.transition(row["input"]["from"], row["input"]["to"]) == row["expect"]
-
-
-def test_five_transitions_are_allowed() -> None:
-    every = {old + new for old in "NRDFX" for new in "NRDFX"}
-    allowed = {one for one in every if decisions.transition(one[0], one[1]) == "ok"}
-    assert allowed == {"NR", "RD", "RF", "NX", "RX"}
 
 
 @pytest.mark.parametrize("row", of("rules", "retry"))

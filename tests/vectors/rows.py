@@ -21,6 +21,6 @@ def of(name: str, *kinds: str) -> list[Any]:
     return [pytest.param(row, id=row["id"]) for row in found]
 
 
-def tables(name: str) -> dict[str, list[Any]]:
+def tables_of(name: str) -> dict[str, list[Any]]:
     """Return the tables of a file: under a test's subject, its rows."""
     return tomllib.loads((VECTORS / f"{name}.toml").read_text(encoding="utf-8"))
