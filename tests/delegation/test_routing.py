@@ -4,29 +4,14 @@ import pytest
 
 from council.delegation import routing
 from council.kernel.errors import Invalid
+from tests.vectors.rows import tables_of
 
-RULES, FAULTS = routing.bindings([
-    {"id": "anna", "peer": "anna", "agent": "owl"}, {"id": "den", "channel": "den", "agent": "jay"},
-    {"id": "gone", "channel": "attic", "agent": "bat"},
-    {"id": "shop", "account": ["shop", "mail"], "agent": "owl"},
-    {"id": "work", "mode": "work", "agent": "jay"},
-    {"id": "able", "capability": "write", "agent": "jay"},
-    {"id": "rest", "default": True, "agent": "owl"},
-])  # fmt: skip
+ROWS = tables_of("delegation")
+RULES, FAULTS = routing.bindings(ROWS["rules"])
 AGENTS = {"owl", "jay"}
 
 
-@pytest.mark.parametrize(
-    ("facts", "agent", "rule", "way"),  # what each tier had
-    [("peer=anna channel=den", "owl", "anna", "chosen"),
-     ("peer=bob channel=den", "jay", "den", "no-match chosen"),
-     ("channel=attic", "owl", "rest", "no-match no-such-agent no-match no-match chosen"),
-     ("account=mail mode=work", "owl", "shop", "no-match no-match chosen"),
-     ("mode=work", "jay", "work", "no-match no-match no-match chosen"),
-     ("capability=write", "jay", "able", "no-match no-match no-match chosen"),
-     ("capability=swim", "owl", "rest", "no-match no-match no-match no-match chosen"),
-     ("", "owl", "rest", "no-match no-match no-match no-match chosen")],
-)  # fmt: skip
+@pytest.mark.parametrize(("facts", "agent", "rule", "way"), ROWS["routes"])
 def test_the_most_specific_rule_wins(facts, agent, rule, way):
     made = routing.route(RULES, routing.facts_of(facts.split()), AGENTS)
     assert (made["agentId"], made["ruleId"]) == (agent, rule)
@@ -43,15 +28,7 @@ def test_of_equal_rules_the_first_wins_with_a_warning():
     assert (made["agentId"], made["warnings"][0]["kind"]) == ("jay", "ambiguous")
 
 
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [({"agent": "owl"}, "has to name something"),
-     ({"agent": "Owl!", "channel": "den"}, "agent is no agent's id"),
-     ({"agent": "owl", "colour": "red"}, "no rule may name colour"),
-     ({"agent": "owl", "channel": 3}, "no rule may name channel"),
-     ({"agent": "owl", "default": True, "channel": "den"}, "or else to be the default"),
-     ("den", "no agent's id")],
-)  # fmt: skip
+@pytest.mark.parametrize(("table", "words"), ROWS["wrong-rules"])
 def test_what_is_wrong_with_a_rule_is_told(table, words):
     made, faults = routing.bindings([table])
     assert not made

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from council.app import App
 from council.kernel.errors import Invalid, Refusal, Usage
 from council.setup import keys, schedule
+from tests.vectors.rows import tables_of
 
+CRONTABS = tables_of("crontabs")
 FAKE = """#!/bin/sh
 if [ "$1" = -l ]; then
   [ -e {here}/tab ] && exec cat {here}/tab
@@ -57,16 +59,7 @@ def test_an_interval_is_five_fields_or_refused(seconds, fields):
         assert schedule.fields(seconds) == fields
 
 
-@pytest.mark.parametrize(
-    ("code", "words", "writes"),
-    [(1, "no crontab for root", True),
-     (1, "crontab: can't open 'root': No such file or directory", True),
-     (111, "bcrontab: Fatal: Crontab does not exist", True), (0, "no crontab for root", True),
-     (0, "user root has no fcrontab.", True),
-     (1, "crontab: can't open 'root': Permission denied", False),
-     (1, "You (x) are not allowed to use this program (crontab)", False),
-     (111, "bcrontab: Fatal: Could not determine user name", False)],
-)  # fmt: skip
+@pytest.mark.parametrize(("code", "words", "writes"), CRONTABS["first"])
 def test_a_first_crontab_is_made_only_where_there_surely_is_none(machine, code, words, writes):
     here, root, env = machine
     (here / "words").write_text(words)
@@ -101,25 +94,10 @@ def test_a_lost_marker_stops_every_change(machine):
     assert "mine" in (here / "tab").read_text()
 
 
-BY_HAND = [
-    *((one, True) for one in (
-        "*/15 22-23,0-6 * * * {c}", "*/15 * * * fri,sat,sun,mon {c}", "0~59 * * * * {c}",
-        "0~59/5 8-18 * * mon-fri {c}", "~ * * * * {c}", "@hourly {c}",
-        "5 * * * * cd '{root}' && council heartbeat", "5 * * * * (cd '{root}'; council heartbeat)",
-        "5 * * * * cd '{root}'; nice /usr/bin/council heartbeat --wait",
-        "5 * * * * COUNCIL_ROOT='{root}' council heartbeat",
-        "5 * * * * python3 -m council heartbeat '--root={root}'",
-        "5 * * * * bash -lc \"cd '{root}' && council heartbeat\"",
-        "5 * * * * cd ~/my\\ 100\\%\\ team && council heartbeat",
-    )),
-    *((one, False) for one in (
-        "*/15 22-6 * * * {c}", "*/15 * * * fri-mon {c}", "*/15 * * * 5-1 {c}",
-        "0 8 * nov-feb * {c}", "@reboot {c}", "# 5 * * * * {c}", "5 * * * * {c} --dry-run",
-    )),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("line", "runs"), BY_HAND)
+@pytest.mark.parametrize(
+    ("line", "runs"),
+    [(line, kind == "runs") for kind in ("runs", "rests") for line in CRONTABS[kind]],
+)
 def test_a_line_written_by_hand(machine, line, runs, monkeypatch):
     here, root, env = machine
     monkeypatch.setenv("HOME", env["HOME"])

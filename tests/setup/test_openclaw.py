@@ -149,27 +149,6 @@ def test_rooms_are_found_by_their_channel_and_leave_turns_to_openclaw(host):
 # --- The plugin, in a real Node
 
 NODE = shutil.which("node")
-CALLS = """
-const { default: plugin } = await import(process.argv[1]);
-const { config, calls } = JSON.parse(process.argv[2]);
-const hooks = {}, tools = {}, commands = {};
-plugin.register({
-  pluginConfig: config, on: (name, hook) => { hooks[name] = hook; },
-  registerTool: (make, { name }) => { tools[name] = make; },
-  registerCommand: (one) => { commands[one.name] = one.handler; },
-});
-const said = [];
-for (const [kind, name, given, ctx] of calls) {
-  try {
-    if (kind === "hook") said.push((await hooks[name](given, ctx)) ?? null);
-    if (kind === "tool") said.push((await tools[name](ctx).execute("1", given)).details);
-    if (kind === "command") said.push((await commands[name](ctx)).text);
-    if (kind === "schema") said.push(tools[name](ctx).parameters);
-  } catch (error) { said.push(String(error)); }
-}
-console.log(JSON.stringify(said));
-process.exit();
-"""
 GUIDE = "## Topic\nWhich colour?\n## Goals\nOne.\n## Completion criteria\nAll agree."
 ROOM = {"sessionKey": "agent:sage:discord:channel:kitchen", "agentId": "sage", "runId": "r1"}
 
@@ -183,7 +162,7 @@ class Plugin:
 
     def __call__(self, *calls: tuple) -> list:
         config = {"command": COMMAND, "workspaces": [{"root": self.root}]}
-        argv = [str(NODE), "--input-type=module", "-e", CALLS, f"{PLUGIN}/index.js"]
+        argv = [str(NODE), f"{os.path.dirname(__file__)}/calls.mjs", f"{PLUGIN}/index.js"]
         argv.append(json.dumps({"config": config, "calls": calls}))
         done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=True)
         return json.loads(done.stdout)
