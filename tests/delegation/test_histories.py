@@ -37,9 +37,8 @@ def decided(state, what, who, other, now):
         made = a_message(who, other, text=f"{len(state.messages)}", at=now)
         return ledger.accept(state, made, OPEN, USUAL, now)
     if what == "start":
-        return [
-            work.claimed(o, "calls", now, timedelta(minutes=3)) for o in ledger.work(state, now)
-        ]
+        lease = timedelta(minutes=3)
+        return [work.claimed(one, "calls", now, lease) for one in ledger.work(state, now)]
     if what == "end" and running:
         run = running[0]
         if who == "lost":
@@ -59,12 +58,9 @@ def check(state, events, now):
     for one in state.calls:
         assert one.to_agent_id not in one.path and len(one.path) <= USUAL["maxDepth"] + 1
     assert max(state.traces.values(), default=0) <= USUAL["maxCallsPerTrace"]
-    sent = [
-        one
-        for one in [*state.calls, *state.messages]
-        if times.instant(one.at) > now - ledger.MINUTE
-    ]
-    assert max(Counter(one.pair() for one in sent).values(), default=0) <= 6
+    sent, ago = [*state.calls, *state.messages], times.text(now - ledger.MINUTE)
+    pairs = Counter(one.pair() for one in sent if one.at > ago)
+    assert max(pairs.values(), default=0) <= 6
     assert (ledger.wake(state) is None) is (not state.open())
     waits = [one.tour for one in ledger.work(state, now)]
     assert len(waits) == len({*waits})

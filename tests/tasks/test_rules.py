@@ -1,6 +1,7 @@
 """What follows on requests, answers, failures and time: the orchestrator of document 002."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,8 @@ from council.tasks.wire.model import Message, parse
 from council.tasks.wire.writing import message_of
 from tests.tasks.play import AT, WORKERS, Played
 from tests.vectors.rows import tables_of
+
+ROWS = tables_of("lines")
 
 
 def said(kind: str, data: str, route: str = "W1>O1", **more: str) -> str:
@@ -33,23 +36,13 @@ def test_a_context_ends_before_its_numbers_do() -> None:
     assert state.is_full() and [one["type"] for one in ended] == ["task.ended"]
 
 
-REJECTED = [
-    ("W7", {}, "call=test", "E41"), ("W2", {}, "call=fly", "E19"),
-    ("W2", {"depth": "4"}, "call=test", "E16"), ("W2", {"budget": "B900"}, "call=test", "E17"),
-    ("W2", {}, "call=test;src=#REF:T9:x", "E43"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("target", "more", "data", "code"), REJECTED)
-def test_a_hand_off_that_is_rejected_never_reaches_its_target(
-    target: str, more: dict[str, str], data: str, code: str
-) -> None:
+@pytest.mark.parametrize(("line", "code"), ROWS["rejected"])
+def test_a_hand_off_that_is_rejected_never_reaches_its_target(line: str, code: str) -> None:
     it = asked("Look", "plan")
-    it.run(said("X", data, f"W1>{target}", **{"depth": "1", **more}))
+    it.run(line)
     assert it.flow() == ["O1>W1 R", f"O1>W1 E {code}"]
     assert it.wanted() == ["ada task"]
-    for _ in range(2):
-        it.run(said("X", data, f"W1>{target}", **{"depth": "1", **more}))
+    it.run(line), it.run(line)
     assert it.state.tasks["T1"].state == "F" or code == "E17"
 
 
@@ -89,50 +82,25 @@ def test_nobody_chooses_for_a_person(policy: str, flow: list[str], state: str) -
     assert "task.unanswered" in [event["type"] for event in it.events]
 
 
-def failed(code: str, words: str = "desc=no luck", budget: str = "B300") -> str:
-    return said("E", words, err=code, budget=budget)
-
-
-LATE, OTHER = "O1>W1 E E21", "fallback_from=W1;reason="
-# What W1, and then W2, does after the request (a line, or why its run failed); what is said then;
-# what further requests have in DATA; the state of the task.
-STORIES: list[tuple[list[str], list[str], list[str], str]] = [
-    ([failed("E31")], ["W1>O1 E E31", "O1>W2 R"], [OTHER + "E31"], "R"),
-    ([failed("E32")], ["W1>O1 E E32", "O1>W2 R"], [OTHER + "E32"], "R"),
-    ([failed("E20")], ["W1>O1 E E20", "O1>W1 R"], ["retry=1;max=2"], "R"),
-    *(([failed(one)], [f"W1>O1 E {one}"], [], "F") for one in ("E33", "E40", "E19", "E99")),
-    ([failed("E17", "needed=900", "B500"), failed("E17", "needed=2000", "B1000")],
-     ["W1>O1 E E17", "O1>W1 R", "W1>O1 E E17"], ["reason=E17"], "F"),
-    (["timed-out"] * 3 + [said("S", "results=5", "W2>O1")],
-     [LATE, "O1>W1 R", LATE, "O1>W1 R", LATE, "O1>W2 R", "W2>O1 S"],
-     ["retry=1;max=2", "retry=2;max=2", OTHER + "E21"], "D"),
-    (["missing-program", "crashed", "crashed", "crashed"],  # it is tried again: nobody else is left
-     ["O1>W1 E E30", "O1>W2 R", "O1>W2 E E30"], [OTHER + "E30"], "F"),
-    (["Five.", "M2|W1>O1|S|T1|P1|D|0|S1|B300|results=5"], ["O1>W1 E E10"], [], "F"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("steps", "flow", "again", "state"), STORIES)
-def test_what_follows_on_answers_and_failures(
-    steps: list[str], flow: list[str], again: list[str], state: str
-) -> None:
-    it = asked()
+@pytest.mark.parametrize("story", ROWS["stories"])
+def test_what_follows_on_answers_and_failures(story: dict[str, Any]) -> None:
+    it, steps, ends = asked(), story["steps"], story["state"]
     for step in steps:
         is_code = step.replace("-", "").isalpha()
         it.run(**{"code" if is_code else "output": step}, seconds=300 * is_code)
-    assert it.flow() == ["O1>W1 R", *flow] and it.state.tasks["T1"].state == state
+    assert it.flow() == ["O1>W1 R", *story["flow"]] and it.state.tasks["T1"].state == ends
     requests = [one.rpartition("query=Find;")[2] for one in it.state.lines.values() if "|R|" in one]
-    assert requests[1:] == again
-    if state == "F":
+    assert requests[1:] == story["again"]
+    if ends == "F":
         assert it.state.answer.startswith("No result: ")
         assert not re.search(r"\||\bE\d\d\b", it.state.answer)
-    assert ("no luck" in it.state.answer) is ("no luck" in steps[0] and state == "F")
+    assert ("no luck" in it.state.answer) is ("no luck" in steps[0] and ends == "F")
 
 
 def test_a_budget_is_raised_to_what_is_needed() -> None:
     for budget, needed, raised in ((100, 150, "B200"), (100, 900, "B900")):
         it = asked(budget=budget)
-        it.run(failed("E17", f"needed={needed};have=100", "B100"))
+        it.run(said("E", f"needed={needed};have=100", err="E17", budget="B100"))
         assert f"|{raised}|" in it.line(3)
 
 
@@ -165,7 +133,7 @@ def test_a_failed_hand_off_is_told_to_its_source() -> None:
     assert it.state.answer == "Without tests"
 
 
-@pytest.mark.parametrize("line", tables_of("lines")["unread"])
+@pytest.mark.parametrize("line", ROWS["unread"])
 def test_what_cannot_be_read_is_asked_again_once(line: str) -> None:
     it = asked()
     it.run(line)

