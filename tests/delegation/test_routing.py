@@ -20,14 +20,6 @@ def test_the_most_specific_rule_wins(facts, agent, rule, way):
     assert made["tier"] == made["fallbackPath"][-1]["tier"]
 
 
-def test_of_equal_rules_the_first_wins_with_a_warning():
-    rules, _ = routing.bindings(
-        [{"channel": "den", "agent": "jay"}, {"channel": ["den", "attic"], "agent": "owl"}]
-    )
-    made = routing.route(rules, {"channel": ["den"]}, AGENTS)
-    assert (made["agentId"], made["warnings"][0]["kind"]) == ("jay", "ambiguous")
-
-
 @pytest.mark.parametrize(("table", "words"), ROWS["wrong-rules"])
 def test_what_is_wrong_with_a_rule_is_told(table, words):
     made, faults = routing.bindings([table])
@@ -35,11 +27,13 @@ def test_what_is_wrong_with_a_rule_is_told(table, words):
     assert any(words in fault for fault in faults)
 
 
-def test_warnings():
+def test_of_equal_rules_the_first_wins_and_what_is_odd_is_told():
     rules, _ = routing.bindings([
         {"peer": "anna", "agent": "owl"}, {"channel": "den", "agent": "jay"},
         {"channel": ["den", "attic"], "agent": "bat"},
     ])  # fmt: skip
+    made = routing.route(rules, {"channel": ["den"]}, {*AGENTS, "bat"})
+    assert (made["agentId"], made["warnings"][0]["kind"]) == ("jay", "ambiguous")
     found = routing.check(rules, AGENTS, "main")
     assert [one["kind"] for one in found] == ["ambiguous", "dm-scope", "missing-agent"]
 

@@ -13,7 +13,7 @@ from council.runs import work as runs
 from tests.rooms.play import Play, discussion
 from tests.vectors.rows import tables_of
 
-LEASE = timedelta(minutes=2)
+LEASE, ROWS = timedelta(minutes=2), tables_of("rooms")
 
 
 def begun() -> Play:
@@ -23,7 +23,7 @@ def begun() -> Play:
     return play
 
 
-@pytest.mark.parametrize(("members", "script", "events", "floor"), tables_of("rooms")["floor"])
+@pytest.mark.parametrize(("members", "script", "events", "floor"), ROWS["floor"])
 def test_the_floor(members: str, script: str, events: str, floor: str) -> None:
     play, made = Play(members), list[model.Event]()
     for word in script.split():
@@ -115,17 +115,11 @@ def test_failed_runs_are_tried_again_and_then_the_turn_passes() -> None:
     play.check()
 
 
-@pytest.mark.parametrize(
-    ("mode", "members", "state", "speaker"),
-    [("none", "a b x", "disabled", None), ("work", "a b", "disabled", None),
-     ("report", "a b", "dead", None), ("chat", "x", "disabled", None),
-     ("chat", "a x", "disabled", "a"),  # one agent answers normally
-     ("chat", "a b", "normal", "a"), ("chat", "a b c", "shuffle", "a")],
-)  # fmt: skip
-def test_modes(mode: str, members: str, state: str, speaker: str | None) -> None:
+@pytest.mark.parametrize(("mode", "members", "state", "speaker"), ROWS["modes"])
+def test_modes(mode: str, members: str, state: str, speaker: str) -> None:
     play = Play(members, mode)
     play.post("x")
-    assert (play.state.turn_state, play.state.current_speaker) == (state, speaker)
+    assert (play.state.turn_state, play.state.current_speaker) == (state, speaker or None)
     allowed = [agent for agent in "ab" if not decisions.why_not(play.state, agent)]
     assert allowed == {"disabled": ["a", "b"], "dead": []}.get(state, ["a"])
     play.check()

@@ -11,18 +11,14 @@ from council.app import App
 from council.kernel.errors import Conflict, Invalid
 from council.setup import init
 from council.setup.integrate import PROGRAMS, integrate
+from tests.vectors.rows import tables_of
 
 FILES = {
     "claude": ".claude.json", "codex": ".codex/config.toml", "gemini": ".gemini/settings.json",
     "opencode": ".config/opencode/opencode.json",
 }  # fmt: skip
-JSON = [
-    "", '{"a": 1}', '{\n    "a": {"mcpServers": 1, "mcp": "}"}\n}\n',
-    '{"KEY": {"x": {"command": "x"}}}',
-    '{"é": "\\"council\\":,}", "KEY": {"x": {"command": "x", "args": []}}, "\\ud83d": 1e3 }\r\n',
-]  # fmt: skip
-TOML = ["", 'model = "x"', 'model = "x"\n\n', '[mcp_servers.a]\ncommand = "x"\n', "# é\n[a]\nb=1\n"]
-CASES = [(p, text) for p in FILES for text in (TOML if p == "codex" else JSON)]
+SETTINGS = tables_of("settings")
+CASES = [(p, text) for p in FILES for text in SETTINGS["toml" if p == "codex" else "json"]]
 
 
 def path_of(app, program):
@@ -110,13 +106,7 @@ def test_what_is_not_ours_is_neither_replaced_nor_removed(app, program, tmp_path
     assert not os.path.exists(path_of(app, program))
 
 
-@pytest.mark.parametrize(
-    ("program", "text"),
-    [("claude", "{"), ("claude", '{"mcpServers": []}'), ("gemini", "{} // mine"),
-     ("codex", "mcp_servers = {}"),
-     ("gemini", '{"mcpServers": {"council": 1}}'),
-     ("opencode", "[]"), ("codex", "[")],
-)  # fmt: skip
+@pytest.mark.parametrize(("program", "text"), SETTINGS["left"])
 def test_settings_that_cannot_be_read_are_left_alone(app, program, text):
     path = path_of(app, program)
     os.makedirs(os.path.dirname(path), exist_ok=True)

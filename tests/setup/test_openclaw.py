@@ -11,6 +11,7 @@ import pytest
 
 from council.agents.settings import AgentSettings
 from council.app import App
+from council.kernel.ids import digest
 from council.rooms import decisions, service
 from council.rooms.row import ROOMS
 from council.setup import init, schedule
@@ -179,17 +180,13 @@ def plugin(tmp_path):
     return Plugin(tmp_path)
 
 
-def say(role: str, text: str) -> dict:
-    return {"role": role, "content": [{"type": "text", "text": text}]}
-
-
 @pytest.mark.slow
 def test_turns_in_a_room(plugin):
     other = {**ROOM, "sessionKey": "agent:sage:main"}
     henry = {"sessionKey": "agent:henry:discord:channel:kitchen", "agentId": "henry", "runId": "r2"}
     made = {"name": "kitchen", "participants": ["henry", "sage"]}
     begins = [("hook", "before_agent_reply", {}, ctx) for ctx in (ROOM, other, henry)]
-    talk = [say("user", "Which?"), say("assistant", "The blue one.")]
+    talk = [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "The blue one."}]
     end = ("hook", "agent_end", {"success": True, "messages": talk}, henry)
     said = plugin(("tool", "create-chat-channel", made, {"agentId": "sage"}), *begins, end, end)
     assert said[0]["speakers"] == ["henry", "sage"]
@@ -236,8 +233,6 @@ def test_tools_and_the_command_of_document_001(plugin):
 
 @pytest.mark.slow
 def test_shells_know_their_agent_and_only_those_of_a_run_its_token(plugin):
-    from council.kernel.ids import digest
-
     key, folder = "agent:henry:council:c1", Path(plugin.root, "memory/shared/.council/openclaw")
     folder.mkdir(mode=0o700)
     note = folder / f"{digest(key)}.json"

@@ -13,12 +13,7 @@ from council.tasks.wire.writing import convert, line_of, message_of
 from tests.vectors.rows import of, tables_of
 
 ROWS = tables_of("lines")
-CONTROLS = ["C", "Zl", "Zp"]
-texts = st.text(
-    st.characters(codec="utf-8", exclude_characters="|>", exclude_categories=CONTROLS),
-    min_size=1,
-    max_size=60,
-)
+chars = st.characters(codec="utf-8", exclude_characters="|>", exclude_categories=["C", "Zl", "Zp"])
 messages = st.builds(
     lambda **values: Message(**values), number=st.integers(1, 9999),
     sender=st.sampled_from(["O1", "W1", "W42", "R1"]),
@@ -26,7 +21,7 @@ messages = st.builds(
     task=st.sampled_from(["", "T1", "T999"]), priority=st.sampled_from(["", "P0", "P2"]),
     state=st.sampled_from(["", "N", "R", "D", "F", "X"]), depth=st.integers(0, 3),
     context=st.sampled_from(["S0", "S1", "Sabc12"]), budget=st.none() | st.integers(0, 9999),
-    data=texts,
+    data=st.text(chars, min_size=1, max_size=60),
 )  # fmt: skip
 
 
