@@ -9,8 +9,9 @@ from council.kernel.page import revision
 from council.rooms import decisions, model
 from council.rooms import page as kind
 from council.rooms.model import Event, Member, Room
+from council.runs import work as runs
 
-START = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
+START, LEASE = datetime(2026, 11, 28, 9, 0, tzinfo=UTC), timedelta(minutes=2)
 GUIDE = "## Topic\nTea.\n\n## Goals\nOne tea.\n\n## Completion criteria\nAll agree."
 
 
@@ -57,6 +58,23 @@ class Play:
         """End a turn with a text that arrives."""
         made = self.end(agent, text)
         return made + self.post(agent, text)
+
+    def run(self, text: str = "NO_REPLY", code: str = "") -> None:
+        """Let the run that is wanted end with a text, or fail with a code."""
+        one, at = kind.work(self.state, self.now)[0], times.text(self.now)
+        self.do(lambda s: [runs.claimed(one, s.channel_id, self.now, LEASE)])
+        assert kind.work(self.state, self.now) == []
+        assert (kind.wake(self.state) or self.now) <= self.now + LEASE
+        state, ident, agent = self.state, one.ident(self.state.channel_id), one.agent
+        if code:
+            self.do(lambda _: [runs.failed(ident, at, code, "It fell.")])
+            return
+        if one.task == "turn":
+            more = [] if text == "NO_REPLY" else decisions.post(state, agent, agent, text, self.now)
+            more += decisions.end(state, agent, ident, text, 0, self.now)
+        else:
+            more = decisions.complete(state, agent, "s.md", self.now)
+        self.do(lambda _: [*more, runs.answered(ident, at, runs.Use())])
 
     def step(self, word: str) -> list[Event]:
         """Do a step of a script.

@@ -1,16 +1,13 @@
 """Random histories of a room: nobody speaks out of turn, and nothing goes on for ever."""
 
 from datetime import timedelta
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.agents.settings import Channels
-from council.kernel import times
 from council.kernel.errors import Refusal
 from council.rooms import decisions, page
-from council.runs import work as runs
 from tests.rooms.play import Play, discussion
 
 AGENTS, RULES = "abc", Channels(max_cycles=5)
@@ -31,17 +28,8 @@ def step(play: Play, what: str, text: str) -> None:
         play.do(lambda s: decisions.mode(s, text, now))
     elif what != "run":
         play.step(what)
-    elif found := page.work(play.state, now):
-        one, lease = found[0], timedelta(minutes=1)
-        play.do(lambda s: [runs.claimed(one, "den-1", now, lease)])
-        run = one.ident("den-1")
-        if text == "fails":
-            play.do(lambda s: [runs.failed(run, times.text(now), "crashed", "It fell.")])
-            return
-        said: Any = decisions.post(play.state, one.agent, one.agent, text, now)
-        said = said if text != "NO_REPLY" and one.task == "turn" else []
-        ended = decisions.end(play.state, one.agent, run, text, 0, now)
-        play.do(lambda s: [*said, *ended, runs.answered(run, times.text(now), runs.Use())])
+    elif page.work(play.state, now):
+        play.run(text, "crashed" * (text == "fails"))
 
 
 @given(st.lists(STEPS, max_size=40), st.booleans(), st.sampled_from(["a b", "a b c", "a", ""]))

@@ -5,15 +5,13 @@ from datetime import timedelta
 import pytest
 
 from council.agents.settings import Channels
-from council.kernel import times
 from council.kernel.errors import Refusal
 from council.rooms import decisions, model, rules
 from council.rooms import page as kind
-from council.runs import work as runs
 from tests.rooms.play import Play, discussion
 from tests.vectors.rows import tables_of
 
-LEASE, ROWS = timedelta(minutes=2), tables_of("rooms")
+ROWS = tables_of("rooms")
 
 
 def begun() -> Play:
@@ -100,16 +98,8 @@ def test_failed_runs_are_tried_again_and_then_the_turn_passes() -> None:
     for attempt in (1, 2, 3):
         found = kind.work(play.state, play.now)
         assert [(one.agent, one.task, one.attempt) for one in found] == [("a", "turn", attempt)]
-        play.do(lambda s, one=found[0]: [runs.claimed(one, s.channel_id, play.now, LEASE)])
-        assert kind.work(play.state, play.now) == []
-        assert kind.wake(play.state) == play.now + LEASE
-        play.now += timedelta(seconds=30)
-        ended = runs.failed(found[0].ident("den-1"), times.text(play.now), "crashed", "It fell.")
-        play.do(lambda s, ended=ended: [ended])
-        if attempt < 3:
-            wake = kind.wake(play.state)
-            assert wake is not None
-            play.now = max(play.now, wake)
+        play.run(code="crashed")
+        play.now = kind.wake(play.state) or play.now
     assert play.floor() == "b - 1"
     assert play.state.results[0].empty
     play.check()
