@@ -64,7 +64,8 @@ class Play:
         one, at = kind.work(self.state, self.now)[0], times.text(self.now)
         self.do(lambda s: [runs.claimed(one, s.channel_id, self.now, LEASE)])
         assert kind.work(self.state, self.now) == []
-        assert (kind.wake(self.state) or self.now) <= self.now + LEASE
+        wake = kind.wake(self.state)
+        assert wake and wake <= self.now + LEASE
         state, ident, agent = self.state, one.ident(self.state.channel_id), one.agent
         if code:
             self.do(lambda _: [runs.failed(ident, at, code, "It fell.")])

@@ -33,6 +33,7 @@ WORKERS = {
 @pytest.mark.parametrize(
     ("required", "threshold", "without", "order"),
     [([], 0.5, [], ["W2", "W10", "W1"]), (["web_search"], 0.5, ["W2"], ["W1"]),
+     (["web_search", "plan"], 0.5, [], ["W2", "W10", "W1"]),  # the best one is busy
      (["web_search", "plan"], 1.0, [], ["W1"]), (["translate"], 0.0, [], [])],
 )  # fmt: skip
 def test_busy_ones_are_last_and_routers_do_no_work(
