@@ -22,10 +22,10 @@ def test_a_workspace_has_its_files_and_a_second_call_changes_nothing(tmp_path):
     assert "Liste de contrôle" in _text(root, init.CHECKLIST)
     assert [one.emoji for one in souls.souls(root).values()] == ["🍀", "🐢"]
     assert "council.toml" in made["made"]
-    before = {p: os.stat(p).st_mtime_ns for p in _files(root)}
+    before = {path: path.stat().st_mtime_ns for path in Path(root).rglob("*")}
     again = init.init(root, ["ann", "bob"], "", BARE)
     assert again["made"] == []
-    assert {p: os.stat(p).st_mtime_ns for p in _files(root)} == before
+    assert {path: path.stat().st_mtime_ns for path in Path(root).rglob("*")} == before
 
 
 def test_what_people_wrote_is_never_overwritten(tmp_path):
@@ -77,10 +77,6 @@ def test_the_skill_keeps_to_the_agent_skills_format():
     for path, text in files.items():
         for link in re.findall(r"\]\(([^)#:]+)\)", text):
             assert os.path.normpath(f"{os.path.dirname(path)}/{link}") in files
-
-
-def _files(root):
-    return [f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names]
 
 
 def _text(root, path):

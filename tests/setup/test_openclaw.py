@@ -16,7 +16,7 @@ from council.rooms import decisions, service
 from council.rooms.row import ROOMS
 from council.setup import init, schedule
 from council.setup.integrate import PLUGIN, integrate
-from tests.scenarios.workspaces import COMMAND
+from tests.scenarios.workspaces import COMMAND, Workspace
 from tests.setup.conftest import BARE
 
 STAND_IN = f"""#!{sys.executable}
@@ -69,9 +69,7 @@ class Host:
         return json.loads((self.home / "config").read_text())
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        env = {**self.env, "OPENCLAW_SHELL": "exec", "COUNCIL_ROOT": self.root}
-        how = {"env": env, "capture_output": True, "text": True, "timeout": 60, "check": False}
-        return subprocess.run([*COMMAND, *words], **how)
+        return Workspace(Path(self.root)).run(*words, **self.env, OPENCLAW_SHELL="exec")
 
 
 @pytest.fixture
@@ -169,8 +167,7 @@ class Plugin:
         return json.loads(done.stdout)
 
     def room(self, name: str) -> dict:
-        argv = [*COMMAND, "show", name, "--json", "--root", self.root]
-        return json.loads(subprocess.run(argv, capture_output=True, check=True).stdout)
+        return Workspace(Path(self.root)).json("show", name)
 
 
 @pytest.fixture
