@@ -3,9 +3,11 @@
 import json
 import re
 import textwrap
+import tomllib
 import unicodedata
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,11 @@ from council.councils.model import Config, Heard, Participant, State
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, revision
 from council.kernel.reading import letters
+from tests.councils import corpus
 from tests.councils import pages_made as made
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
-HINT = "No answer yet: write it here and set the status above to RESPONDED."
+MADE = tomllib.loads((corpus.VECTORS / "page-edits.toml").read_text(encoding="utf-8"))
 
 
 class Council:
@@ -77,7 +80,7 @@ class Council:
             assert again.events == []
         return taken
 
-    def change(self, *pairs: tuple[str, str]) -> Taken:
+    def change(self, *pairs: Sequence[str]) -> Taken:
         page = self.page
         for old, new in pairs:
             assert old in page, old
@@ -97,8 +100,6 @@ def weather(**more: Any) -> Council:
 
 
 SMALL = "I am for it, if it stays small."
-NOTES, DRAFT = "<!--council:notes-->\n", "<!--council:draft 1-nova-->"
-LAST = "mark=00000000000000000000000000000003-->"
 NOVA = "### 🌟 Nova\n"
 WAITS, DID = "(agent:nova): WAITING", "(agent:nova): RESPONDED"
 
@@ -107,7 +108,7 @@ def answered(page: str) -> str:
     return page.replace(NOVA, f"{NOVA}\n{SMALL}\n", 1).replace(WAITS, DID)
 
 
-def mapped(pattern: str, put: str) -> Any:
+def mapped(pattern: str, put: str) -> Callable[[str], str]:
     return lambda page: re.sub(pattern, put, page, flags=re.M)
 
 
@@ -120,37 +121,8 @@ def wrapped(page: str) -> str:
     return "\n".join(lines) + mark + tail
 
 
-TOOLS = {
-    "carriage returns": lambda page: page.replace("\n", "\r\n"),
-    "two carriage returns": lambda page: page.replace("\n", "\r\r\n"),
-    "old Mac": lambda page: page.replace("\n", "\r"),
-    "byte order mark": lambda page: "\ufeff" + page, "trimmed": mapped(r"[ \t]+$", ""),
-    "blanks": mapped(r"$", "  "), "no empty lines": lambda page: re.sub(r"\n\n+", "\n", page),
-    "more empty lines": lambda page: page.replace("\n\n", "\n\n\n"), "stars": mapped(r"^- ", "* "),
-    "indented lists": mapped(r"^(\s*)- ", r"  \1- "), "dots": mapped(r"^- ", "• "),
-    "check boxes": mapped(r"^- ", "- [ ] "), "tabs": mapped(r"^- ", "-\t"),
-    "numbers": mapped(r"^- ", "1. "), "underlined": mapped(r"^## (.*)$", r"\1\n---"),
-    "closed headings": mapped(r"^(#+) (.*)$", r"\1 \2 \1"),
-    "lower headings": mapped(r"^## ", "#### "), "no-break headings": mapped(r"^### ", "###\u00a0"),
-    "numbered headings": mapped(r"^(#+) ", r"\1 1.2 "),
-    "headings with ids": mapped(r"^(#+ .*)$", r"\1 {#id .x}"),
-    "bare headings": mapped(r"^### ", "###"),
-    "entities": lambda page: page.replace(" & ", " &amp; "),
-    "joined end marks": mapped(r"(?<=\S)\n\n(<!--council:end-->)", r" \1"),
-    "end marks first": mapped(r"^(<!--council:end-->)\n\n(?=\S)", r"\1 "),
-    "marks on one line": mapped(r"^(<!--council:draft .*-->)\n\n(<!--council:end-->)", r"\1\2"),
-    "empty quotes": mapped(r"^>$", "> "), "two quotes": mapped(r"^>$", ""), "wrapped": wrapped,
-    "contents": lambda page: (
-        f"<!-- START toc -->\n\n- [Notes](#notes)\n\n<!-- END toc -->\n\n{page}"
-    ),
-    "fence behind": lambda page: page + "\n```\n",
-    "comment between": mapped(r"^(- Mode.*)$", r"\1\n\n<!-- end list -->\n"),
-    "escapes": mapped(r"\[", r"\\["), "emphasis": mapped(r"^(No answer.*)$", r"_\1_"),
-    "accents apart": lambda page: unicodedata.normalize("NFD", page),
-    "pandoc": mapped(r"^(<!--council:)", r"&#10;\1"),
-    "pandoc Markdown": mapped(r"^(<!--council:.*-->)$", "```{=html}\n\\1\n```"),
-    "end of a list": mapped(r"^(> .*)$", "\\1\n>\n> <!-- end list -->"),
-}  # fmt: skip
+TOOLS = {tool: mapped(*how) for tool, how in MADE["tools"].items()}
+TOOLS |= {"wrapped": wrapped, "accents apart": partial(unicodedata.normalize, "NFD")}
 
 
 @cache
@@ -160,7 +132,7 @@ def noted() -> list[Council]:
     for council in made:
         text = f"# Position\n\n{SMALL}\n\n- one\n- two & [three][1]\n\n[1]: https://x.y"
         council.say("nova", text)
-        council.change((NOTES, f"{NOTES}\nA note.\n"))
+        council.change(("<!--council:notes-->\n", "<!--council:notes-->\n\nA note.\n"))
     return made
 
 
@@ -181,20 +153,13 @@ def test_an_answer_is_taken_in_although_a_tool_was_there(tool: str) -> None:
     assert council.texts("henry") == ["Yes, it is cheap."]
 
 
-STATUSES = {
-    "RESPONDED": "RESPONDED", "responded": "RESPONDED", "**Responded**": "RESPONDED",
-    "`DONE`.": "DONE", "_agreed_": "AGREED", "— ✅ ==Agreed==": "AGREED",
-    "[status: RESPONDED]": "RESPONDED", "ANSWERED": "", "RESPONDED | DONE": "", "": "",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("word", STATUSES)
-def test_a_status_is_set_by_hand(word: str) -> None:
+@pytest.mark.parametrize(("word", "status"), MADE["statuses"].items())
+def test_a_status_is_set_by_hand(word: str, status: str) -> None:
     council = Council()
     taken = council.change((WAITS, f"(agent:nova): {word}"))
     nova = council.state.participants["nova"]
-    if STATUSES[word]:
-        assert (nova.status, nova.origin, taken.refused) == (STATUSES[word], "edited", [])
+    if status:
+        assert (nova.status, nova.origin, taken.refused) == (status, "edited", [])
         if nova.status == "AGREED":  # it can be taken back
             council.change(("(agent:nova): AGREED", "(agent:nova): RESPONDED"))
             assert council.state.participants["nova"].status == "RESPONDED"
@@ -203,93 +168,34 @@ def test_a_status_is_set_by_hand(word: str) -> None:
         assert bool(taken.refused) is bool(word)
 
 
-EDITS: dict[str, tuple[list[tuple[str, str]], Any]] = {
-    "status in the block": ([('"nova": {"status": "WAITING"', '"nova": {"status": "RESPONDED"')],
-        lambda s: s.phase == "CHALLENGE"),
-    "deadline": ([("Timeout: 2026-11-28T18:00:00Z", "Timeout: 2026-11-29 21:00Z")],
-        lambda s: s.timeout_at == "2026-11-29T21:00:00Z"),
-    "deadline in the block": (
-        [('"timeoutAt": "2026-11-28T18:00:00Z"', '"timeoutAt": "2026-11-29T21:00:00+01:00"')],
-        lambda s: s.timeout_at == "2026-11-29T20:00:00Z",
-    ),
-    "phase": ([("phase: COLLECT", "phase: resolve")], lambda s: s.phase == "RESOLVE"),
-    "topic": ([("weather bot?", "tea bot?")], lambda s: s.topic == "Should we build a tea bot?"),
-    "blocker": ([("blockers: none", "blockers: none\n  - Henry: who\n    pays?")],
-        lambda s: [(b.agent, b.text) for b in s.blockers] == [("henry", "who pays?")]),
-    "blocker in the block": ([('"blockingIssues": []', '"blockingIssues": ["sage: who pays?"]')],
-        lambda s: [(b.agent, b.text) for b in s.blockers] == [("sage", "who pays?")]),
-    "new participant": ([(WAITS, f"{WAITS}\n- 🧮 Blaise (agent:blaise): WAITING")],
-        lambda s: pages.labels(s)["blaise"] == "🧮 Blaise"),
-    "no more participant": ([("- 🌟 Nova (agent:nova): WAITING\n", "")],
-        lambda s: "nova" not in s.participants and s.phase == "CHALLENGE"),
-    "correction of one's own": ([("> Yes, it is cheap.", "> Yes, it is cheap.\n>\n> <b>Very</b>.")],
-        lambda s: s.entries[0].text == "Yes, it is cheap.\n\n<b>Very</b>." and len(s.entries) == 2),
-    "note": ([(NOTES, f"{NOTES}\nAsk <!--council:end--> Anna.\n\n- x\n")],
-        lambda s: s.notes == ["Ask <!--council:end--> Anna.", "", "- x"]),
-    "note above the participants": (
-        [("## Participants", "## Note\n150 EUR, not 400.\n\n## Participants")],
-        lambda s: s.notes == ["## Note", "150 EUR, not 400."],
-    ),
-    "words behind the end": ([(LAST, f"{LAST}\n\nBye")], lambda s: s.notes == ["Bye"]),
-    "quoted words above the mark of an answer": (
-        [("<!--council:entry 1-sage", "> A bot?\n\n<!--council:entry 1-sage")],
-        lambda s: s.notes == ["> A bot?"] and len(s.entries) == 2,
-    ),
-    "name of a participant in a text": ([(NOTES, f"{NOTES}\n- I (agent:henry): DONE\n")],
-        lambda s: s.participants["henry"].status == "RESPONDED" and len(s.notes) == 1),
-    "answer below the hint": ([(f"{HINT}\n", f"{HINT}\n{SMALL}\n"), (WAITS, DID)],
-        lambda s: s.entries[-1].text == SMALL),
-    "answer in place of the hint": ([(HINT, SMALL), (WAITS, DID)],
-        lambda s: s.entries[-1].text == SMALL),
-    "answer with headings and our marks": (
-        [(DRAFT, f"{DRAFT}\n\n## Notes\n\n- <!--council-x\n"),
-         (WAITS, DID)],
-        lambda s: s.entries[-1].text == "## Notes\n\n- <!--council-x",
-    ),
-    "answer with a fence above the hint": (
-        [(NOVA, f"{NOVA}\n~~~\n### Sage\n~~~\n\nand more\n"), (WAITS, DID)],
-        lambda s: s.entries[-1].text == "~~~\n### Sage\n~~~\n\nand more",
-    ),
-    "blocker in place of none": ([("blockers: none", "blockers: who pays?")],
-        lambda s: [b.text for b in s.blockers] == ["who pays?"]),
-    "words behind a mark": ([(DRAFT, f"{DRAFT} {SMALL}"), (WAITS, DID)],
-        lambda s: s.entries[-1].text == SMALL),
-    "the document's prefix": ([(HINT, f"**[Tour 1]:** {SMALL}\n\n{HINT}"), (WAITS, DID)],
-        lambda s: s.entries[-1].text == SMALL),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", EDITS)
-def test_an_edit_is_taken_in(name: str) -> None:
-    pairs, holds = EDITS[name]
+@pytest.mark.parametrize("edit", MADE["edits"].values(), ids=MADE["edits"])
+def test_an_edit_is_taken_in(edit: dict[str, Any]) -> None:
     council = weather()
-    taken = council.change(*pairs)
-    assert taken.refused == []
-    assert holds(council.state), council.state
+    assert council.change(edit["words"]).refused == []
+    state = council.state
+    known = vars(state) | {
+        "blockers": [f"{one.agent}: {one.text}" for one in state.blockers],
+        "texts": [entry.text for entry in state.entries],
+        "people": [*pages.labels(state).values()],
+        "statuses": [one.status for one in state.participants.values()],
+    }
+    assert {name: known[name] for name in edit["known"]} == edit["known"]
 
 
-REFUSED = {
-    "a status that there is not": (WAITS, "(agent:nova): FINE", "no such status"),
-    "the brief": ("> The family asks", "> The cat asks", "brief"),
-    "the mode": ("Mode: debate", "Mode: prd", "mode"),
-    "a phase that there is not": ("phase: CHALLENGE", "phase: SLEEP", "phase"),
-    "a phase that is over": ("phase: CHALLENGE", "phase: COLLECT", "phase"),
-    "a deadline that is none": ("Timeout: 2026", "Timeout: tomorrow", "deadline"),
-    "a text of an earlier round": ("> Yes, it is cheap.", "> Yes, it is dear.", "changed"),
-    "a text taken out": ("> Yes, it is cheap.\n", "", "changed"),
-    "a broken block": ('"schemaVersion": 3,', '"schemaVersion": 3 HELLO', "block"),
-    "a bad id": (WAITS, f"{WAITS}\n- X (agent:-x-): WAITING", "participant id"),
-}
+@pytest.mark.parametrize("edit", MADE["answers"].values(), ids=MADE["answers"])
+def test_an_answer_is_taken_in_wherever_it_was_typed(edit: dict[str, Any]) -> None:
+    council = weather()
+    assert council.change(edit["words"], (WAITS, DID)).refused == []
+    assert council.texts("nova") == [edit["text"]]
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_an_edit_is_refused_and_said(name: str) -> None:
+@pytest.mark.parametrize("edit", MADE["refused"].values(), ids=MADE["refused"])
+def test_an_edit_is_refused_and_said(edit: dict[str, Any]) -> None:
     council = weather()
     council.say("nova", SMALL)
     before = council.page
-    old, new, why = REFUSED[name]
-    taken = council.change((old, new))
-    assert why in " ".join(taken.refused)
+    taken = council.change(edit["words"])
+    assert edit["why"] in " ".join(taken.refused)
     assert taken.events == [] and council.page == before
 
 
@@ -310,12 +216,6 @@ def test_an_answer_below_lines_in_another_form(line: str, head: bool) -> None:
     assert council.state.phase == ("CHALLENGE" if head else "COLLECT") and head is not bool(
         taken.refused
     )
-
-
-def test_joined_lines_remove_nobody() -> None:
-    council = weather()
-    council.change(("RESPONDED\n- 🦎", "RESPONDED - 🦎"), ("RESPONDED\n- 🌟", "RESPONDED - 🌟"))
-    assert list(council.state.participants) == ["henry", "sage", "nova"]
 
 
 def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
@@ -401,7 +301,9 @@ def test_a_note_that_grows_is_not_doubled() -> None:
 def test_a_page_in_the_words_of_another_version() -> None:
     """Sentences that were ever printed are ours; all that was typed is still taken in."""
     council = weather()
-    page = council.page.replace(HINT, "Asked again: something that this version would not print")
+    page = re.sub(
+        "^No answer yet.*", "Asked again: nothing that we print", council.page, flags=re.M
+    )
     page = page.replace("## Next Phase\n", "")
     taken = council.save(page, ours=False)
     assert (taken.events, taken.refused) == ([], [])
