@@ -4,9 +4,12 @@
 
 import json
 import random
+import subprocess
 import sys
 import time
+import tomllib
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +21,13 @@ from council.councils import hearing
 from council.councils.answers import Form, merge, question, read, said
 from council.councils.answers_forms import unlabelled
 from council.councils.hearing import Stated, written
-from council.councils.model import STANCES, Fault, Heard, Stance
+from council.councils.model import STANCES, Heard, Stance
 from council.kernel.errors import Invalid
 from council.kernel.words import template
 from tests.councils import corpus
 from tests.councils.play import Play
 
+MADE = tomllib.loads((corpus.VECTORS / "heard.toml").read_text(encoding="utf-8"))
 TURN = corpus.form_of({"kind": "turn"})
 VOTE = corpus.form_of({"kind": "vote"})
 TURNS = [row["text"] for row in corpus.rows("answers-forms") if row["kind"] == "turn"]
@@ -67,16 +71,16 @@ def test_forms_and_stances_in_other_words(row: dict[str, Any]) -> None:
     assert corpus.judge(row, heard)[0] == "right" and bool(heard.faults) == row.get("asked", False)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [*["", " \n", "NO_REPLY", "NO\\_REPLY\n\nNO_REPLY", "ann: NO_REPLY", "[ann] NO_REPLY</s>"],
-     *["HEARTBEAT_OK", "No response requested.", "[Your answer here]"],
-     '<tool_call>\n{"name": "x", "arguments": {"text": "Buy it."}}\n</tool_call>',
-     "<think>\nI could buy it.\n</think>\n", "<|channel|>analysis<|message|>Hm.<|end|>"],
-)  # fmt: skip
-def test_nothing_said(text: str) -> None:
-    for form in (FREE, TURN.copy(author="ann"), Form(kind="synthesis", author="ann")):
-        assert codes(read(text, form)) == ["nothing-said"]
+@pytest.mark.parametrize("group", MADE["heard"].values(), ids=MADE["heard"])
+def test_what_is_heard_to_the_letter(group: dict[str, Any]) -> None:
+    rows = group.get("rows") or [(text, {}) for text in group["texts"]]
+    for kind, frame, (text, more) in product(group["kinds"], group.get("frames", ["{}"]), rows):
+        form = corpus.form_of({"kind": kind}).copy(**group.get("form", {}))
+        heard = read(frame.replace("{}", text), form)
+        got = vars(heard) | {"stances": words(heard), "faults": codes(heard)}
+        got["doubts"] = [fault.part for fault in heard.faults]
+        expected = group.get("heard", {}) | more
+        assert {part: got[part] for part in expected} == expected, (kind, text)
 
 
 def test_an_echo_of_the_prompt_says_nothing() -> None:
@@ -94,78 +98,12 @@ def test_what_is_recorded_is_kept_to_the_letter() -> None:
     assert said(f"<think>\nhm\n</think>\n{text}\n</think>", FREE) == text
 
 
-def test_unused_names_and_two_of_one_name() -> None:
-    peers = {"opus": "Claude", "sonnet": "Claude", "story_writer": "Story Writer"}
-    said = "- Claude: agree\n- @Story\u00a0Writer: agree\n- @opus-2: agree"
-    heard = read(f"## Responses to Others\n{said}", Form(peers=peers, needs=["opus"]))
-    assert words(heard) == {"story_writer": "agree"}
-    unclear = [f.part for f in heard.faults if f.code == "ambiguous-name"]
-    assert unclear == ["stance:opus", "stance:sonnet"]
-
-
-ASIDE = "@ben, who pays?\n\nBLOCKING: the beams"
-LONG = "Tiles outlast tin by decades, so I would take them for this roof, if only for the noise."
-
-
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [("@ben, why tin? And @cleo: is it loud? So.", {"ben": "why tin?", "cleo": "is it loud?"}),
-     ("@human what is the budget? @ben is right. Is he?", {"human": "what is the budget?"}),
-     ("@Ben, you say 3.5 km. By whom? And when? @cleo, hm.",
-      {"ben": "you say 3.5 km. By whom? And when?"}),
-     ('@ben, what is "free. So?" here?', {"ben": 'what is "free. So?" here?'}),
-     ('@ben asked "who pays?" and "@cleo, why?", and I agree.', {}),
-     ("@ben\n> Who pays?\n\nWho does?", {}), ("@ben\n> We.\nWho?", {"ben": "Who?"}),
-     ("- @ben is right\n- who pays?", {}), (f"<!-- {ASIDE} -->", {}), (f"```\n{ASIDE}\n```", {}),
-     (f"<details>\n{ASIDE}\n</details>", {})],
-)  # fmt: skip
-def test_questions_to_peers_and_people(text: str, asked: dict[str, str]) -> None:
-    heard = read(f"{text}\n\n{LONG}", FREE)
-    assert (heard.questions, heard.blockers) == (asked, [])
-    assert codes(heard) == ["unclear-blockers"] * (ASIDE in text and "<!" not in text)
-
-
-@pytest.mark.parametrize(
-    ("said", "position"),
-    [*[(one, one) for one in ("No.", "Non.", "Yes.", "Nein.", "None of it.", "404", "OK")],
-     *[(one, "") for one in ("None.", "TBD", "to be decided", "-", "n/a")],
-     ("Tools.</position><reasoning>x</reasoning><responses>- @gpt: agree</responses>", "Tools.")],
-)  # fmt: skip
-def test_a_short_position_is_one_and_a_placeholder_is_none(said: str, position: str) -> None:
-    heard = read(f"<position>{said}</position><confidence>4</confidence>", TURN)
-    assert (heard.position, heard.confidence) == (position, 4)
-
-
-def test_unchanged_holds_what_was_held() -> None:
-    text = "Choice: B\nFinal Position: unchanged\nConfidence: 4\n@claude: disagree\n@gpt: agree"
-    heard = read(text, VOTE)
-    assert (heard.position, heard.unchanged, heard.faults) == ("Hm.", True, [])
-
-
-def test_a_synthesis() -> None:
-    quoting = "All want tin, as @claude says:\n\n> it is light"
-    text = f"## Consensus Summary\n{quoting}\n\n## Disagreement Summary\nNone.\n\n## Key Insights\n- @claude: light\n\n## Recommendation\nTake tin.\n\nBLOCKING: -"
-    heard = read(text, corpus.form_of({"kind": "synthesis"}))
-    said = (heard.recommendation, heard.consensus, heard.disagreement)
-    assert said == ("Take tin.", quoting, "")
-    assert heard.insights == {"claude": "light"} and not heard.faults + heard.blockers
-
-
-def test_a_decision_and_a_recommendation() -> None:
-    council, debate = FREE.copy(kind="synthesis"), VOTE.copy(kind="synthesis")
-    two = "## Decision\nBuy. STATUS: AGREED\n\n## Recommendation\nBuy on Friday."
-    assert read(two, council).recommendation == "Buy."
-    assert read(two, debate).recommendation == "Buy on Friday."
-    assert read("## Decision\nNone.\n\n## Recommendation\nBuy.", council).recommendation == "Buy."
-    assert read("## Recommendation\nNone.\n\n## Decision\nBuy.", debate).recommendation == "Buy."
-    for text in ("No.", "No. The roof leaks.", "Nothing is bought before May."):
-        assert read(f"## Decision\n{text}", council).recommendation == text
-    doubted = read("No. The roof is a blocker for me.\n\nSTATUS: AGREED", Form(kind="contribution"))
-    assert [one.part for one in doubted.faults] == ["blockers"]
+def test_a_synthesis_without_labels_is_taken_whole() -> None:
+    form = corpus.form_of({"kind": "synthesis"})
     no_form = "## Position\nBuy it.\n\n## Confidence\n4\n\nSTATUS: AGREED"
-    assert unlabelled(no_form, council) == "Buy it."
-    assert unlabelled("# Synthesis\n\nWe buy.\n\nSTATUS: AGREED", council) == "We buy."
-    assert unlabelled("## Decision\nNone.\n\n## Reasoning\nNobody knows.", council) == ""
+    assert unlabelled(no_form, form) == "Buy it."
+    assert unlabelled("# Synthesis\n\nWe buy.\n\nSTATUS: AGREED", form) == "We buy."
+    assert unlabelled("## Decision\nNone.\n\n## Reasoning\nNobody knows.", form) == ""
 
 
 def test_a_vote_may_be_a_letter_and_its_parts_may_come_one_by_one() -> None:
@@ -179,76 +117,10 @@ def test_a_vote_may_be_a_letter_and_its_parts_may_come_one_by_one() -> None:
         assert (both.choice, both.confidence, bool(words(both))) == ("B", level, level is None)
 
 
-def test_a_status_is_no_part_of_a_position() -> None:
-    for status in ("\n\nSTATUS: AGREED", " STATUS: AGREED"):
-        heard = read(f"## Position\nTin.{status}\n\n## Confidence\n4", TURN)
-        assert (heard.position, heard.confidence) == ("Tin.", 4)
-
-
-REASONS = """\
-it cannot fail|the only open point is settled|that is why we did not vote for tin
-it does not cost anything|no nests then|a typo is not a wrong dose|the lid never closed
-il n'y a pas moins cher|es ist nicht teurer|dos años bastan para saber si funciona"""
-LIMITS = """\
-but no, I disagree|no|not|not yet|the fee I leave open|the fee I do not accept|only on Sunday
-without the annex|the roof, not the floor|if tested|fine if the beams are tested|pas le prix
-the plan is sound, but the fee is too high|the fee is wrong|no, wait: partial|I am not sure
-yes to the roof and not the floor|none of the annex|we do not share the figures|the roof only"""
-
-
-@pytest.mark.parametrize("sign", [" — ", ". ", ": ", " - "])
-def test_the_word_in_its_place_counts_unless_its_reason_limits_it(sign: str) -> None:
-    for lines, want in (
-        (REASONS, {"claude": "agree", "gpt": "disagree"}),
-        (LIMITS, {"gpt": "disagree"}),
-    ):
-        for why in lines.replace("\n", "|").split("|"):
-            text = turn(f"- @claude: agree{sign}{why}.\n- @gpt: disagree")
-            assert words(read(text, TURN)) == want, why
-
-
-REFUSALS = """I'm sorry, but I can't assist with that request.
-I can't help with that.
-I was unable to read the file.
-Sorry, I cannot access the conversation file. Could you paste its contents here?
-Unfortunately, I am not able to provide a synthesis of this conversation.
-Je suis désolé, mais je ne peux pas répondre à cette demande.
-Je n'ai pas pu lire le fichier."""
-ERRORS = """API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
-Error: rate limit reached
-Traceback (most recent call last):\\n  File "a.py", line 1
-The file does not exist.
-HTTP 401: invalid api key
-{"error": {"message": "Too many requests"}}
-Erreur : fichier introuvable"""
-ANSWERS = """I can't see why we should wait: tin is cheap and it lasts.
-I cannot help but agree with @claude.
-Sorry, I cannot agree with @gpt: the roof leaks.
-I can't access the roof before May, so tin has to wait.
-The error is in the fee: it counts twice.
-The file of 2019 is the only one that matters.
-Je ne peux pas soutenir le devis : il est faux.
-Unfortunately the fee is too high."""
-
-
-def test_a_refusal_or_an_error_of_a_program_is_no_answer() -> None:
-    synthesis = corpus.form_of({"kind": "synthesis"})
-    for lines, code in ((REFUSALS, ["refusal"]), (ERRORS, ["program-error"]), (ANSWERS, [])):
-        for line in lines.split("\n"):
-            text = line.replace("\\n", "\n")
-            for form in (FREE, synthesis):
-                assert codes(read(text, form)) == code, text
-    form = "## Reasoning\nI was unable to read the file.\n\n## Confidence\n4"
-    assert "refusal" not in codes(read(form, TURN))
-    assert read("I was unable to read the file.\n\nBLOCKING: no access", FREE).blockers == [
-        "no access"
-    ]
-
-
 @pytest.mark.parametrize(
     ("line", "code"),
     [("I'm sorry, but I can't assist with that.", "refused-by-model"),
-     (ERRORS.split("\n")[0], "unreachable"), ("Error: rate limit reached", "quota"),
+     ('API Error: 529 {"error": {"message": "Overloaded"}}', "unreachable"), ("Error: rate limit reached", "quota"),
      ("Invalid API key · Please run /login", "refused-key"),
      ("The file does not exist.", "no-answer"), ("HEARTBEAT_OK", "no-answer")],
 )  # fmt: skip
@@ -263,22 +135,6 @@ def test_the_question_shows_what_is_in_doubt() -> None:
         (turn("- @claude: agree\n\nOn reflection: no."), "On reflection"),
     ):
         assert words in question(read(text, TURN), TURN)
-    assert read(turn(confidence="4\n\nSorry again for the delay."), TURN).confidence == 4
-
-
-WRAPS = {
-    "fence": "```markdown\n{}\n```",
-    "preamble": "Sure! Here is my turn.\n\n{}",
-    "thought": "<think>\n## Position\nNo.\n\n## Confidence\n1\n</think>\n\n{}",
-    "open thought": "Hm. STATUS: DONE\n</think>\n\n{}",
-    "channel": "<|channel|>analysis<|message|>Position: no.<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
-    "stop": "{}<|im_end|>",
-    "stray end": "<think>a</think>\n{}\n</think>",
-    "CRLF": None,
-    "colours": "\x1b[1m{}\x1b[0m",
-    "template": "<|im_start|>assistant\n{}<|im_end|>\n<|im_start|>user\nBLOCKING: x\n",
-    "comment": "<!-- BLOCKING: x\nPosition: no -->\n{}",
-}
 
 
 @cache
@@ -293,10 +149,10 @@ def unwrapped() -> list[tuple[str, str, Form, Heard]]:
     return found
 
 
-@pytest.mark.parametrize("wrap", WRAPS)
+@pytest.mark.parametrize("wrap", [*MADE["wraps"].values(), "CRLF"], ids=[*MADE["wraps"], "CRLF"])
 def test_wrappings_change_nothing(wrap: str) -> None:
     for ident, text, form, heard in unwrapped():
-        wrapped = WRAPS[wrap].replace("{}", text) if WRAPS[wrap] else text.replace("\n", "\r\n")
+        wrapped = text.replace("\n", "\r\n") if wrap == "CRLF" else wrap.replace("{}", text)
         assert read(wrapped, form) == heard, ident
 
 
@@ -445,12 +301,6 @@ def test_the_question_asks_for_the_parts_in_doubt_alone() -> None:
     )
 
 
-def test_a_first_line_that_is_only_a_letter_is_a_choice() -> None:
-    form = Form(kind="vote", author="ann", options={"A": "Green.", "B": "Black."})
-    assert read("**B**\n\nConfidence: 4", form).choice == "B"
-    assert read("A day in May is fine.", form).choice == ""
-
-
 def test_an_open_blocker_and_agreed_are_asked_once() -> None:
     first = read("Fine.\n\nBLOCKING: the frost\n\nSTATUS: AGREED", FREE)
     assert (first.status, first.blockers, codes(first)) == (
@@ -491,30 +341,7 @@ def test_an_option_that_says_nothing_is_refused(stated: Stated, code: str) -> No
     assert (said.choice, said.confidence, said.faults) == ("B", 4, [])
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [("10 %|15 %", {"10 %": "A", "15%": "B", "B — 15 %": "B"}),
-     ("C|C++|C#", {"C#": "C", "**C#**": "C", "c++.": "B", "C": "A", "C — C#": "C", "C — C++": ""}),
-     ("tiles|tin tiles|tin", {"b) tin tiles": "B", "C — tin tiles": "", "A — tiles": "A"}),
-     ("é|e", {"é": "A", "E": "B"}),
-     ("old|new|abstain", {"New.": "B", "B": "B", "abstain": "abstain", "none of these": "new"}),
-     ("tin|straw", {"A — tinned": "A", "B — tin lasts": "", "tin and straw": ""})],
-)  # fmt: skip
-def test_options_that_contain_other_options(options: str, said: dict[str, str]) -> None:
-    letters = dict(zip("ABC", options.split("|"), strict=False))
-    form = Form(kind="vote", author="a", options=letters)
-    assert {one: read(f"## Choice\n{one}", form).choice for one in said} == said
-
-
-@pytest.mark.parametrize(
-    ("position", "choice"),
-    [*[("Option B: tin lasts.", "B"), ("Option B, unchanged: tin lasts.", "B")],
-     *[("**Option B** (unchanged). Tin.", "B"), ("Option B, inchangée : l'étain.", "B")],
-     *[("I change from A to B: it lasts.", "B"), ("Je passe de A à B : il dure.", "B")],
-     *[("Tin lasts longer.\n\n## Choice\nB", "B"), ("Straw.\n\n## Choice\nnew", "")],
-     *[("I move from A to B, but only in May.", ""), ("A to B is a long way.", "")],
-     *[("Option B, but only in May.", ""), ("Option C: straw.", ""), ("Options are few.", "")]],
-)  # fmt: skip
+@pytest.mark.parametrize(("position", "choice"), MADE["positions"].items())
 def test_a_position_that_begins_with_a_letter_is_that_option(position: str, choice: str) -> None:
     play = Play("deliberation", options=["Tiles.", "Tin."])
     text = f"## Position\n{position}\n\n## Confidence\n4"
@@ -523,8 +350,6 @@ def test_a_position_that_begins_with_a_letter_is_that_option(position: str, choi
 
 def test_plain_contributions_are_read_without_expressions() -> None:
     """The word file and `re` cost more start-up than the whole of a usual answer."""
-    import subprocess
-
     code = (
         "import sys; from council.councils.answers import Form, read; before = 're' in sys.modules;"
         "read('Yes: a small script, since it is cheap.\\n\\n- one\\n- two', Form(kind='contribution'));"
@@ -533,13 +358,6 @@ def test_plain_contributions_are_read_without_expressions() -> None:
     subprocess.run(
         [sys.executable, "-S", "-c", code], check=True, cwd=Path(__file__).parents[2], timeout=60
     )
-
-
-def test_faults_name_their_part() -> None:
-    assert read("Hm, let me see about it.", TURN).faults == [
-        Fault(part="position", code="no-position"), Fault(part="confidence", code="no-confidence"),
-        Fault(part="stance:claude", code="no-stance"), Fault(part="stance:gpt", code="no-stance"),
-    ]  # fmt: skip
 
 
 def test_nothing_said_about_the_question_leaves_it_open() -> None:
