@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 import time
-import tomllib
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -26,8 +25,9 @@ from council.kernel.errors import Invalid
 from council.kernel.words import template
 from tests.councils import corpus
 from tests.councils.play import Play
+from tests.vectors.rows import tables_of
 
-MADE = tomllib.loads((corpus.VECTORS / "heard.toml").read_text(encoding="utf-8"))
+MADE = tables_of("heard")
 TURN = corpus.form_of({"kind": "turn"})
 VOTE = corpus.form_of({"kind": "vote"})
 TURNS = [row["text"] for row in corpus.rows("answers-forms") if row["kind"] == "turn"]

@@ -3,6 +3,8 @@
 import json
 import re
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,9 +68,38 @@ def deliberated(votes: dict[str, tuple[str, dict[str, str]]], **more: Any) -> Pl
 ELSE = "The winning option is the decision."
 SOFT = {
     "a": ("Tiles.", {"b": "agree", "c": "disagree"}),
-    "b": ("Tiles.", {"a": "agree", "c": "disagree"}),
+    "b": ("Tiles. They outlast three roofs of tin.", {"a": "agree", "c": "disagree"}),
     "c": ("Tin.", {"a": "disagree", "b": "disagree"}),
 }
+
+
+def agreed() -> State:
+    state = ended(council("AGREED", "AGREED", "AGREED"), consensus="All like tiles.")
+    return state.copy(brief="The roof leaks.")
+
+
+def blocked(lang: str = "en") -> State:
+    """A council of which there is all to tell that minutes can have."""
+    play = Play("council", mode="prd", lang=lang)
+    play.do(decisions.say, "The shop is closed in June.", "anna")
+    asks = Heard(questions={"b": "who pays?", "human": "what is the budget?"})
+    play.says("a", "Tiles?", heard=asks, origin="verified")
+    false = Heard(quotations=[Quote(text="the *cloud*", of="b")])
+    play.says("c", "> the *cloud*\n\nTin.", heard=false, cut_off="length")
+    play.later(61)
+    play.says("b", "Too late.", task="c-1.1.b.1")
+    for heard in (Heard(blockers=["who pays?"]), Heard()):
+        play.says("a", status="AGREED")
+        play.says("b", status="AGREED")
+        play.says("c", heard=heard)
+    notes = ["Ask legal. <!--council:end-->"]
+    return ended(play).copy(notes=notes, kept_aside=["page-3.md"])
+
+
+MADE = {
+    "agreed-en": agreed, "blocked-en": blocked, "blocked-fr": partial(blocked, "fr"),
+    "soft-en": lambda: ended(deliberated(SOFT)),
+}  # fmt: skip
 
 
 def part(body: str, heading: str) -> str:
@@ -77,55 +108,13 @@ def part(body: str, heading: str) -> str:
     return found[1].strip() if found else ""
 
 
-def test_a_council_that_agreed() -> None:
-    state = ended(council("AGREED", "AGREED", "AGREED"), consensus="All like tiles.")
-    state.brief = "The roof leaks."
-    front, body = written(state)
-    assert front["title"] == "All 3 agreed — Tiles or tin?"
-    assert (front["outcome"], front["closed_reason"]) == ("consensus", "consensus")
-    head = "# All 3 agreed — Tiles or tin?\n\n## Decision\n\n> Take tiles."
-    assert body.startswith(head)
-    titles = re.findall("^## (.*)", body, re.M)
-    rounds = ["Round 1: COLLECT", "Round 2: CHALLENGE", "Synthesis"]
-    assert titles == ["Decision", "Why", "Statuses", "Brief", *rounds, "Use"]
-    assert front["rounds"] == 2
-    assert part(body, "Why") == "A in the synthesis:\n\n> All like tiles."
-    assert not part(body, "Dissent") and not part(body, "Not heard")
-    assert part(body, "Statuses") == "- Agreed: A, B, C"
-
-
-def test_dissent_blockers_and_absence_are_named_before_what_was_said() -> None:
-    state = ended(council("AGREED", "AGREED", "!RESPONDED", mode="prd"))
-    front, body = written(state)
-    title = "2 of 3 agreed, open blockers: 1 — Tiles or tin?"
-    assert (front["title"], front["outcome"]) == (title, "partial")
-    head = body[: body.index("## Round 1")]
-    assert "tin?\n\nAll phases were completed.\n\n## Decision" in head
-    assert part(body, "Dissent") == "C did not declare agreement:\n\n> c says no3."
-    assert part(body, "Open blockers") == "- C: who pays?"
-    state.lang = "fr"
-    front, body = written(state)
-    assert front["title"] == "2 sur 3 d'accord, blocages ouverts : 1 — Tiles or tin?"
-    assert "## Décision" in body and "## Tour 1 : premières positions" in body
-    assert part(body, "Blocages ouverts") == "- C : who pays?"
-    silent = ended(council("AGREED", "AGREED", ""))
-    _, body = written(silent)
-    assert "\nC: NO RESPONSE (timeout)\n" in body[: body.index("## Round 1")]
-
-
-def test_every_text_is_there_once_quoted_and_marked_with_its_origin() -> None:
-    play = council("AGREED", "AGREED", "!RESPONDED", mode="prd")
-    play.do(decisions.say, "The shop is closed in June.", "anna")
-    state = ended(play)
-    _, body = written(state)
-    readable = body[: body.index("<!--council-state")]
-    for entry in state.entries:
-        text = entry.text.rpartition("\n")[2]
-        place = part(body, f"Round {entry.tour}: .*?" if entry.tour < 4 else "Synthesis")
-        assert f"<!--council:entry {entry.id} " in place and f"> {text}" in place
-        assert readable.count(f"entry {entry.id} ") == 1
-    marked = re.findall(r"^(?:2026-11-28 09:\d\d UTC, )?claimed(?:; .*)?$", body, re.M)
-    assert len(marked) == len(state.entries)
+@pytest.mark.parametrize("name", MADE)
+def test_minutes_have_their_form(name: str, tmp_path: Path) -> None:
+    front, body = written(MADE[name]())
+    path = archive.write(str(tmp_path), front, body, front["date"])
+    made = Path(path).read_text(encoding="utf-8").partition("\n<!--council-state")[0]
+    recorded = Path(__file__).parent / "pages" / f"minutes-{name}.md"
+    assert made == recorded.read_text(encoding="utf-8")
 
 
 def test_the_state_block_gives_the_whole_conversation_back() -> None:
@@ -138,24 +127,6 @@ def test_the_state_block_gives_the_whole_conversation_back() -> None:
     again.extra = {}
     assert again == state
     assert data["frontMatter"] == front and data["decision"] == "Take tiles."
-
-
-def test_a_deliberation_says_who_approves_why_and_who_does_not() -> None:
-    state = ended(deliberated(SOFT))
-    front, body = written(state)
-    assert front["title"] == "Soft consensus on A: 2 of 3 approve — Tiles or tin?"
-    assert (front["outcome"], front["consensus"]) == ("consensus", "soft")
-    assert "- Option A: approved by 2 of 3: A, B" in part(body, "Why")
-    assert part(body, "Why").endswith(
-        "A:\n\n> The beams hold, says a.\n\nB:\n\n> The beams hold, says b."
-    )
-    dissent = "C disagrees:\n\n> disagree indeed\n>\n> Tin."
-    assert part(body, "Dissent") == dissent
-    assert part(body, "Positions") == "- A (A, B): Tiles.\n- B (C): Tin."
-    assert "The synthesis by A recommends:" in part(body, "Decision")
-    said = "Tiles. They outlast three roofs of tin."
-    play = deliberated({**SOFT, "b": (said, SOFT["b"][1])})
-    assert part(written(ended(play))[1], "Why").endswith(f"says a.\n\nB:\n\n> {said}")
 
 
 @pytest.mark.parametrize(
@@ -232,36 +203,6 @@ def test_sign_off(word: str, said: str, outcome: str, title: str) -> None:
     assert front["title"].startswith(title)
 
 
-def test_questions_that_nobody_answered() -> None:
-    play = Play("council", "a,b,c")
-    asked = {"a": {"human": "what is the budget?"}, "b": {"c": "who pays?"}, "c": {}}
-    for agent, questions in asked.items():
-        play.says(agent, f"{agent} asks", heard=Heard(questions=questions))
-    _, body = written(play.state)
-    assert part(body, "Questions left unanswered") == (
-        "- B to C: who pays?\n- A to human: what is the budget?"
-    )
-    play.do(decisions.say, "400 euros.", "anna")
-    play.says("c", "@b: we all do.")
-    assert not part(written(play.state)[1], "Questions left unanswered")
-
-
-def test_late_answers_notes_false_quotations_and_edits_are_told() -> None:
-    play = council("AGREED", "AGREED", "")
-    entry = play.state.entries[0].copy(
-        late=True, heard=Heard(quotations=[Quote(text="the *cloud*", of="b")]), cut="length"
-    )
-    play.state.entries = [entry, *play.state.entries[1:]]
-    play.state.participants["b"].origin = "edited"
-    play.state.notes, play.state.kept_aside = ["Ask legal. <!--council:end-->"], ["page-3.md"]
-    _, body = written(play.state)
-    late = part(body, "Round 1: COLLECT")
-    assert re.search(r"^2.* UTC, claimed, cut off, as its program says; late$", late, re.M)
-    assert "Quotation not found: the \\*cloud\\*" in late and "> a in round 1" in late
-    assert part(body, "Notes") == "> Ask legal. \\<!--\\council:end-->"
-    assert "- page-3.md" in part(body, "Not taken in")
-
-
 @pytest.mark.parametrize(
     ("runs", "usd", "lines"),
     [(Runs(count=2, unpriced=2), None, ["Runs: 2", "Tokens: not reported", "Cost: not reported"]),
@@ -307,7 +248,7 @@ def test_no_text_becomes_ours(one: str, two: str, note: str) -> None:
     assert not re.search(r"^outcome:", body, re.M)
 
 
-def test_minutes_go_through_the_archive(tmp_path: Any) -> None:
+def test_minutes_go_through_the_archive(tmp_path: Path) -> None:
     long = "Take tiles. " * 80
     play = council("AGREED", "AGREED", "!RESPONDED", mode="prd")
     play.says("a", long, heard=Heard(recommendation=long))

@@ -3,7 +3,6 @@
 import json
 import re
 import textwrap
-import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -22,11 +21,11 @@ from council.councils.model import Config, Heard, Participant, State
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, revision
 from council.kernel.reading import letters
-from tests.councils import corpus
 from tests.councils import pages_made as made
+from tests.vectors.rows import tables_of
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
-MADE = tomllib.loads((corpus.VECTORS / "page-edits.toml").read_text(encoding="utf-8"))
+MADE = tables_of("page-edits")
 
 
 class Council:

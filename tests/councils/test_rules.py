@@ -380,13 +380,16 @@ def test_a_repeated_convene() -> None:
 
 def test_questions_are_owed_until_their_asker_is_answered() -> None:
     play = Play(blind=False)
-    play.says("a", heard=Heard(questions={"b": "What does it cost?"}))
+    play.says("a", heard=Heard(questions={"b": "What does it cost?", "human": "Who pays?"}))
     assert sight.open_questions(play.state, "b") == {"a": "What does it cost?"}
     play.says("b", "No idea.")
-    assert sight.unanswered(play.state) == [("a", "b", "What does it cost?")]
+    owed = [("a", "b", "What does it cost?"), ("a", "human", "Who pays?")]
+    assert sight.unanswered(play.state) == owed
     play.says("c")
     play.says("b", "@a: 40 euros.")
-    assert sight.open_questions(play.state, "b") == {}
+    assert sight.open_questions(play.state, "b") == {} and sight.unanswered(play.state) == owed[1:]
+    play.do(decisions.say, "I do.", "anna")
+    assert sight.unanswered(play.state) == []
 
 
 # --- runs ---
