@@ -7,9 +7,11 @@ import pytest
 
 from council.councils.model import Heard, Option, Stance, Tally
 from council.councils.verdict import count, held_after, letter_of, same
+from tests.vectors.rows import tables_of
 
 # --- properties of small councils (verdict.md section 5) ---
 
+MADE = tables_of("positions")
 TEXTS = ("Tiles.", "Tin.", "Straw.")
 ORDER = ("none", "soft", "strong")
 Council = tuple[list[str], list[tuple[str, list[tuple[str, Heard]]]]]
@@ -133,25 +135,12 @@ def test_properties(holds: Any, many: int) -> None:
 # --- positions ---
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("Tiles.", "tiles"), ("Tiles.", "Tiles, they last."), ("Tiles.", "Tiles (grey ones)."),
-     ("Tiles: ann's point on noise convinced me.", "Tiles."), ("...", "!"),
-     ("−1 °C", "-1 °C"), ("A -> B", "A → B")],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other"), MADE["same"])
 def test_the_same_position(one: str, other: str) -> None:
     assert (same(one, [other]), same(other, [one])) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("Tiles.", "Tiles, grey only."), ("Tiles.", "Tiles in front."), ("Yes.", "Yes, but not now."),
-     ("Yes.", "Yes. We can't wait."), ("Oui.", "Oui, sauf en mai."),
-     ("Oui.", "Oui. Ce n’est pas cher."), ("Tin.", "Tin, if the price stays."),
-     ("We ship on Friday.", "We do not ship on Friday."), ("5 kg - no more", "5 kg"),
-     ("C++", "C"), ("-1", "1"), ("<5 %", ">5 %"), ("> 5", "5"), ("5.5 kg", "5"), ("10:30", "10"),
-     ("2026", "2026-01")],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other"), MADE["different"])
 def test_another_position(one: str, other: str) -> None:
     assert (same(one, [other]), same(other, [one])) == (None, None)
 

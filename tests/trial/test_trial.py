@@ -18,7 +18,9 @@ from council.runs.drivers import Output
 from council.trial import model, report, service
 from council.trial.model import Question, State
 from council.trial.row import TRIALS
+from tests.vectors.rows import tables_of
 
+MADE = tables_of("trial")
 NOW = datetime(2026, 11, 28, 9, tzinfo=UTC)
 APP = SimpleNamespace(root="/", env={"PATH": "/usr/bin:/bin"})
 SOURCE = Path(__file__).parents[2]
@@ -134,54 +136,21 @@ def test_a_ceiling_pauses_and_a_lost_answer_is_none():
     assert [said.text for said in state.singles.values()] == ["", "", ""]
 
 
-WHOLE = Question(id="n", question="?", answer="1200", tolerance=0.5)
-NAMED = Question(id="o", question="?", answer="Elm", options=["Elm", "Elm tree", "Fir"])
-FREE = Question(id="e", question="?", answer="Saint-Malo")
-
-
-@pytest.mark.parametrize(
-    ("one", "text", "right"),
-    [
-        (WHOLE, "It is\nANSWER: 1,200.4 km", True),
-        (WHOLE, "ANSWER: 1201", False),
-        (WHOLE, "ANSWER: 7\nANSWER: 1200", True),
-        (WHOLE, "ANSWER: between 1 and 1200", False),
-        (WHOLE, "-1200", False),
-        (WHOLE, "I think that 1200\nis it", False),
-        (NAMED, "Fir is bad.\n**ANSWER:** elm, since it is cheap", True),
-        (NAMED, "ANSWER: Elm tree", False),
-        (NAMED, "ANSWER: not Elm", False),
-        (NAMED, "Elm", True),
-        (FREE, "answer: “saint-malo”.", True),
-        (FREE, "ANSWER: Saint-Malo or Brest", False),
-        (FREE, "", False),
-    ],
-)  # fmt: skip
-def test_an_answer_is_read_and_judged(one, text, right):
-    assert model.is_right(one, model.answer_in(text, one)) is right
+@pytest.mark.parametrize("name", MADE["questions"])
+def test_an_answer_is_read_and_judged(name):
+    group = MADE["questions"][name]
+    one = Question(id="n", question="?", **group["question"])
+    for text, right in group["rows"]:
+        assert model.is_right(one, model.answer_in(text, one)) is right, text
 
 
 def test_a_tie_is_no_decision():
-    assert model.plurality(NAMED, ["Elm", "fir", "FIR."]) == "fir"
-    assert model.plurality(NAMED, ["Elm", "Fir", ""]) == ""
+    named = Question(id="o", question="?", answer="Elm", options=["Elm", "Elm tree", "Fir"])
+    assert model.plurality(named, ["Elm", "fir", "FIR."]) == "fir"
+    assert model.plurality(named, ["Elm", "Fir", ""]) == ""
 
 
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ("[1]", "line 2: it must be an object with the keys id, question, answer"),
-        ('{"id": "b", "question": "?", "answr": "x"}', "line 2: unknown key 'answr'; it must"),
-        ('{"id": "b", "question": " ", "answer": "x"}', "line 2: id and question must not be"),
-        ('{"id": "b", "question": "?"}', "line 2: it needs either an answer or a check"),
-        ('{"id": "b", "question": "?", "answer": "x", "check": ["true"]}', "line 2: it needs"),
-        ('{"id": "b", "question": "?", "answer": "x", "options": ["y"]}', "line 2: the answer"),
-        ('{"id": "b", "question": "?", "answer": "x", "tolerance": 1}', "line 2: a tolerance"),
-        ('{"id": "b", "question": "?", "answer": "x", "options": ["X", "x"]}', "line 2: options"),
-        ('{"id": "b", "question": "?", "answer": "x", "facts": ["y"]}', "line 2: facts"),
-        ('{"id": "a", "question": "?", "answer": "x"}', "line 2: its id is there twice"),
-        ('{"id": "b"', "line 2: the row"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "told"), MADE["bad-rows"])
 def test_a_bad_row_is_named_before_anything_runs(tmp_path, row, told):
     path = tmp_path / "q.jsonl"
     path.write_text('{"id": "a", "question": "?", "answer": 3}\n' + row + "\n\n")
