@@ -16,3 +16,9 @@ def server():
     made = Server()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def anyio_backend():
+    """Return what `async def` tests run on."""
+    return "asyncio"

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.mcp.conftest import ANN, TOKEN
 
+pytestmark = pytest.mark.anyio
 TOOLS = "context respond wait convene status show explain say call message"
 TOOLS = {*TOOLS.split(), "artifact_publish", "artifact_fetch"}
 
@@ -20,56 +21,48 @@ def text(result, failed=False):
     return result.content[0].text
 
 
-def test_a_turn_is_taken(served):
-    async def main():
-        async with served.client(*ANN) as client:
-            tools = (await client.list_tools()).tools
-            assert {one.name for one in tools} == TOOLS
-            assert (await client.call_tool("wait")).structured_content["outcome"] == "turn"
-            prompt = text(await client.call_tool("context"))
-            assert "Which kettle?" in prompt and "Use the tool `respond`" in prompt
-            mark = prompt.rsplit("`round` ", 1)[1].rstrip(".")
-            said = {"text": "Gas.", "round": mark, "stances": [], "choice": "", "amend": False}
-            made = (await client.call_tool("respond", said)).structured_content
-            assert (made["outcome"], made["agent"]) == ("recorded", "ann")
-            assert "already-answered" in text(
-                await client.call_tool("respond", {**said, "text": "Oil."}), failed=True
-            )
-            shown = json.loads(text(await client.call_tool("show", {"format": "json"})))
-            assert shown["participants"]["ann"]["status"] == "RESPONDED"
-
-    anyio.run(main)
+async def test_a_turn_is_taken(served):
+    async with served.client(*ANN) as client:
+        tools = (await client.list_tools()).tools
+        assert {one.name for one in tools} == TOOLS
+        assert (await client.call_tool("wait")).structured_content["outcome"] == "turn"
+        prompt = text(await client.call_tool("context"))
+        assert "Which kettle?" in prompt and "Use the tool `respond`" in prompt
+        mark = prompt.rsplit("`round` ", 1)[1].rstrip(".")
+        said = {"text": "Gas.", "round": mark, "stances": [], "choice": "", "amend": False}
+        made = (await client.call_tool("respond", said)).structured_content
+        assert (made["outcome"], made["agent"]) == ("recorded", "ann")
+        assert "already-answered" in text(
+            await client.call_tool("respond", {**said, "text": "Oil."}), failed=True
+        )
+        shown = json.loads(text(await client.call_tool("show", {"format": "json"})))
+        assert shown["participants"]["ann"]["status"] == "RESPONDED"
     assert served.json("show", "tea")["participants"]["ann"]["status"] == "RESPONDED"
 
 
 @pytest.mark.slow
-def test_a_change_reaches_who_follows(served):
-    uri = "council://conversation/tea"
+async def test_a_change_reaches_who_follows(served):
+    uri, told = "council://conversation/tea", anyio.Event()
 
-    async def main():
-        told = anyio.Event()
+    async def hear(message):
+        if getattr(message, "method", "") == "notifications/resources/updated":
+            told.set()
 
-        async def hear(message):
-            if getattr(message, "method", "") == "notifications/resources/updated":
-                told.set()
-
-        async with served.client(*ANN, message_handler=hear) as client:
-            listed = await client.list_resources()
-            assert uri in [str(one.uri) for one in listed.resources]
-            say = partial(served.json, "say", "Be quick.", "--name", "tea")
-            with anyio.fail_after(60):
-                if served.mode == "legacy":
-                    await client.session.subscribe_resource(uri)
+    async with served.client(*ANN, message_handler=hear) as client:
+        listed = await client.list_resources()
+        assert uri in [str(one.uri) for one in listed.resources]
+        say = partial(served.json, "say", "Be quick.", "--name", "tea")
+        with anyio.fail_after(60):
+            if served.mode == "legacy":
+                await client.session.subscribe_resource(uri)
+                await anyio.to_thread.run_sync(say)
+                await told.wait()
+            else:
+                async with client.listen(resource_subscriptions=[uri]) as events:
                     await anyio.to_thread.run_sync(say)
-                    await told.wait()
-                else:
-                    async with client.listen(resource_subscriptions=[uri]) as events:
-                        await anyio.to_thread.run_sync(say)
-                        assert str((await anext(aiter(events))).uri) == uri
-            found = await client.read_resource("council://record/tea")
-            assert json.loads(found.contents[0].text)["guidance"][0]["text"] == "Be quick."
-
-    anyio.run(main)
+                    assert str((await anext(aiter(events))).uri) == uri
+        found = await client.read_resource("council://record/tea")
+        assert json.loads(found.contents[0].text)["guidance"][0]["text"] == "Be quick."
 
 
 FAULTS = [
@@ -91,127 +84,107 @@ FAULTS = [
 ]  # fmt: skip
 
 
-def test_what_fails_is_a_text(shared):
-    async def main():
-        async with shared.client() as client:
-            for tool, given, says in FAULTS:
-                said = text(await client.call_tool(tool, given), failed=True)
-                assert says in said and "\n" not in said, (tool, given)
-
-    anyio.run(main)
+async def test_what_fails_is_a_text(shared):
+    async with shared.client() as client:
+        for tool, given, says in FAULTS:
+            said = text(await client.call_tool(tool, given), failed=True)
+            assert says in said and "\n" not in said, (tool, given)
 
 
-def test_arguments_come_as_clients_send_them(shared):
-    async def main():
-        async with shared.client() as client:
+async def test_arguments_come_as_clients_send_them(shared):
+    async with shared.client() as client:
 
-            async def data(tool, **given):
-                return json.loads(text(await client.call_tool(tool, given)))
+        async def data(tool, **given):
+            return json.loads(text(await client.call_tool(tool, given)))
 
-            schemas = {one.name: one.input_schema for one in (await client.list_tools()).tools}
-            for tool in ("context", "status", "show"):  # null for all that is optional
-                assert text(
-                    await client.call_tool(tool, dict.fromkeys(schemas[tool]["properties"]))
-                )
-            await data("status", random_string="x")  # some add one where there is none
-            asked = {"agents": '["ann", "bea"]', "max_runs": "3", "dry_run": "true", "roles": "{}"}
-            made = await data("convene", topic="Tea?", conversation="b", procedure="", **asked)
-            assert made["dryRun"] and made["participants"] == ["ann", "bea"]
-            assert (await data("wait", timeout_s="1"))["outcome"] == "turn"
-            held = await data("artifact_publish", text="hé", type=None)
-            got = await client.call_tool("artifact_fetch", {"artifact": held["artifactId"]})
-            assert text(got) == "hé"
-            assert (await data("message", to="bea", text="Hi.", refs=[]))["status"] == "stored"
-            assert (await data("say", text="Be brief.", to=""))["outcome"] == "recorded"
-
-    anyio.run(main)
+        schemas = {one.name: one.input_schema for one in (await client.list_tools()).tools}
+        for tool in ("context", "status", "show"):  # null for all that is optional
+            assert text(await client.call_tool(tool, dict.fromkeys(schemas[tool]["properties"])))
+        await data("status", random_string="x")  # some add one where there is none
+        asked = {"agents": '["ann", "bea"]', "max_runs": "3", "dry_run": "true", "roles": "{}"}
+        made = await data("convene", topic="Tea?", conversation="b", procedure="", **asked)
+        assert made["dryRun"] and made["participants"] == ["ann", "bea"]
+        assert (await data("wait", timeout_s="1"))["outcome"] == "turn"
+        held = await data("artifact_publish", text="hé", type=None)
+        got = await client.call_tool("artifact_fetch", {"artifact": held["artifactId"]})
+        assert text(got) == "hé"
+        assert (await data("message", to="bea", text="Hi.", refs=[]))["status"] == "stored"
+        assert (await data("say", text="Be brief.", to=""))["outcome"] == "recorded"
     assert "Hi." in shared.run("msg", "inbox", "--as", "bea").stdout
 
 
-def test_a_long_result_is_read_in_parts(shared):
+async def test_a_long_result_is_read_in_parts(shared):
     words = "x" + "é" * 60_000  # no part ends between two letters by chance
 
-    async def main():
-        async with shared.client() as client:
-            held = await client.call_tool("artifact_publish", {"text": words})
-            ask = {"artifact": held.structured_content["artifactId"], "offset": 0}
-            whole, following = "", "offset 0"
-            while "offset" in following:
-                ask["offset"] = int(following.rpartition(" ")[2].rstrip("]"))
-                part = text(await client.call_tool("artifact_fetch", ask))
-                assert len(part.encode()) < 60_000
-                piece, _, following = part.rpartition("\n\n")
-                whole += piece
-            assert whole == words
-
-    anyio.run(main)
+    async with shared.client() as client:
+        held = await client.call_tool("artifact_publish", {"text": words})
+        ask = {"artifact": held.structured_content["artifactId"], "offset": 0}
+        whole, following = "", "offset 0"
+        while "offset" in following:
+            ask["offset"] = int(following.rpartition(" ")[2].rstrip("]"))
+            part = text(await client.call_tool("artifact_fetch", ask))
+            assert len(part.encode()) < 60_000
+            piece, _, following = part.rpartition("\n\n")
+            whole += piece
+        assert whole == words
 
 
 @pytest.mark.slow
-def test_wait_reports_progress_until_the_answer_of_another_makes_it_a_turn(stdio):
+async def test_wait_reports_progress_until_the_answer_of_another_makes_it_a_turn(stdio):
     stdio.json("respond", "Gas.", "--as", "ann", "--name", "tea")
 
-    async def main():
-        heard = []
+    heard = []
 
-        async def hear(progress, total, message):
-            heard.append((progress, total))
-            if len(heard) == 2:
-                await anyio.to_thread.run_sync(
-                    lambda: stdio.json("respond", "Oil.", "--as", "bea", "--name", "tea")
-                )
+    async def hear(progress, total, message):
+        heard.append((progress, total))
+        if len(heard) == 2:
+            await anyio.to_thread.run_sync(
+                lambda: stdio.json("respond", "Oil.", "--as", "bea", "--name", "tea")
+            )
 
-        async with stdio.client(*ANN) as client:
-            made = await client.call_tool("wait", {"timeout_s": 60}, progress_callback=hear)
-            assert made.structured_content["outcome"] == "turn"
-            assert made.structured_content["phase"] == "CHALLENGE"
-        assert heard[0][0] < 5 <= heard[1][0] < 60 == heard[0][1]
-
-    anyio.run(main)
+    async with stdio.client(*ANN) as client:
+        made = await client.call_tool("wait", {"timeout_s": 60}, progress_callback=hear)
+        assert made.structured_content["outcome"] == "turn"
+        assert made.structured_content["phase"] == "CHALLENGE"
+    assert heard[0][0] < 5 <= heard[1][0] < 60 == heard[0][1]
 
 
 @pytest.mark.slow
-def test_agents_are_run_beside_other_calls(stdio):
+async def test_agents_are_run_beside_other_calls(stdio):
     stdio.program("bea", "sleep 3; echo It is fair.")
 
-    async def main():
-        async with stdio.client(*ANN) as client, anyio.create_task_group() as group:
-            done = []
+    async with stdio.client(*ANN) as client, anyio.create_task_group() as group:
+        done = []
 
-            async def call():
-                made = await client.call_tool("call", {"to": "bea", "text": "Is it fair?"})
-                done.append(json.loads(text(made)))
+        async def call():
+            made = await client.call_tool("call", {"to": "bea", "text": "Is it fair?"})
+            done.append(json.loads(text(made)))
 
-            group.start_soon(call)
-            with anyio.fail_after(60):
-                running = 0
-                while not running:
-                    running = json.loads(text(await client.call_tool("status")))["runs"]
-            assert not done
-        assert (done[0]["status"], done[0]["summary"]) == ("ok", "It is fair.")
-
-    anyio.run(main)
+        group.start_soon(call)
+        with anyio.fail_after(60):
+            running = 0
+            while not running:
+                running = json.loads(text(await client.call_tool("status")))["runs"]
+        assert not done
+    assert (done[0]["status"], done[0]["summary"]) == ("ok", "It is fair.")
 
 
-def test_a_person_reads_and_convenes(stdio):
-    async def main():
-        async with stdio.client() as client:
-            tools = {one.name for one in (await client.list_tools()).tools}
-            assert tools == TOOLS - {"context", "respond", "wait"}
+async def test_a_person_reads_and_convenes(stdio):
+    async with stdio.client() as client:
+        tools = {one.name for one in (await client.list_tools()).tools}
+        assert tools == TOOLS - {"context", "respond", "wait"}
+        with pytest.raises(MCPError):
+            await client.call_tool("respond", {"text": "x"})
+        made = await client.call_tool("convene", {"topic": "Tea?", "conversation": "two"})
+        assert made.structured_content["name"] == "two"
+        prompt = await client.get_prompt("turn", {"agent": "bea", "conversation": "two"})
+        assert "Tea?" in prompt.messages[0].content.text
+        for bad in ("turn", "nope"):
             with pytest.raises(MCPError):
-                await client.call_tool("respond", {"text": "x"})
-            made = await client.call_tool("convene", {"topic": "Tea?", "conversation": "two"})
-            assert made.structured_content["name"] == "two"
-            prompt = await client.get_prompt("turn", {"agent": "bea", "conversation": "two"})
-            assert "Tea?" in prompt.messages[0].content.text
-            for bad in ("turn", "nope"):
-                with pytest.raises(MCPError):
-                    await client.get_prompt(bad, {"conversation": "nope"})
-            for uri in ("council://conversation/nope", "council://x/tea", "file:///etc/passwd"):
-                with pytest.raises(MCPError):
-                    await client.read_resource(uri)
-
-    anyio.run(main)
+                await client.get_prompt(bad, {"conversation": "nope"})
+        for uri in ("council://conversation/nope", "council://x/tea", "file:///etc/passwd"):
+            with pytest.raises(MCPError):
+                await client.read_resource(uri)
 
 
 def test_http_needs_the_token_and_a_name_of_this_machine(shared):

@@ -8,6 +8,8 @@ import pytest
 from council.councils import service
 from council.web.stream import Stream
 
+pytestmark = pytest.mark.anyio
+
 
 def blocks(data: bytes) -> list[dict[str, str]]:
     """Return the blocks of a stream, each with data."""
@@ -42,61 +44,55 @@ async def readers(stream: Stream, count: int) -> None:
 
 
 @pytest.mark.slow
-def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
+async def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> None:
     app = served.app
     served.debate()
     [name] = app.conversations()
     served.debate(topic="Milk?")
     [other_name] = {*app.conversations()} - {name}
 
-    async def play() -> None:
-        stream = Stream(lambda: app)
-        ready = await read(stream, "ready")
-        assert ready[0]["event"] == "ready"
-        first = asyncio.create_task(read(stream, "One."))
-        other = asyncio.create_task(read(stream, "Other.", other_name))
-        await readers(stream, 2)
-        service.say(app, name, "One.", "", "ann")
-        service.say(app, other_name, "Other.", "", "ann")
-        got, seen = await first, await other
-        assert all("data" in block for block in got)
-        one = next(block for block in got if "One." in block["data"])
-        event = json.loads(one["data"])
-        assert (event["type"], event["name"], event["eventId"]) == ("guided", name, one["id"])
-        assert len(seen) == 2
-        service.say(app, name, "Two.", "", "ann")
-        service.steer(app, name, "cancel")
-        missed = await read(stream, '"archived"', name, one["id"])
-        told = [json.loads(block["data"]).get("type") for block in missed]
-        assert told[:2] == [None, "guided"]
-        assert "ended" in told
-        expected = [block["id"] for block in missed[1:]]
-        whole = await read(stream, '"archived"', name, ready[0]["id"])
-        assert [block["id"] for block in whole][-len(expected) - 1 :] == [one["id"], *expected]
-        for anew in (stream, Stream(lambda: app)):  # what is not kept, also after a new start
-            lost = await read(anew, "}", "", "no-such-id:1.0")
-            assert lost[0]["event"] == "reset"
-
-    asyncio.run(play())
+    stream = Stream(lambda: app)
+    ready = await read(stream, "ready")
+    assert ready[0]["event"] == "ready"
+    first = asyncio.create_task(read(stream, "One."))
+    other = asyncio.create_task(read(stream, "Other.", other_name))
+    await readers(stream, 2)
+    service.say(app, name, "One.", "", "ann")
+    service.say(app, other_name, "Other.", "", "ann")
+    got, seen = await first, await other
+    assert all("data" in block for block in got)
+    one = next(block for block in got if "One." in block["data"])
+    event = json.loads(one["data"])
+    assert (event["type"], event["name"], event["eventId"]) == ("guided", name, one["id"])
+    assert len(seen) == 2
+    service.say(app, name, "Two.", "", "ann")
+    service.steer(app, name, "cancel")
+    missed = await read(stream, '"archived"', name, one["id"])
+    told = [json.loads(block["data"]).get("type") for block in missed]
+    assert told[:2] == [None, "guided"]
+    assert "ended" in told
+    expected = [block["id"] for block in missed[1:]]
+    whole = await read(stream, '"archived"', name, ready[0]["id"])
+    assert [block["id"] for block in whole][-len(expected) - 1 :] == [one["id"], *expected]
+    for anew in (stream, Stream(lambda: app)):  # what is not kept, also after a new start
+        lost = await read(anew, "}", "", "no-such-id:1.0")
+        assert lost[0]["event"] == "reset"
 
 
-def test_a_sealed_answer_is_not_on_the_stream_and_a_hand_edit_is(served) -> None:
+async def test_a_sealed_answer_is_not_on_the_stream_and_a_hand_edit_is(served) -> None:
     app = served.app
     opening = service.Opening(topic="Tea?", agents=["ada", "bob"], people=["ada", "bob"])
     page = service.convene(app, opening)["path"]
 
-    async def play() -> None:
-        stream = Stream(lambda: app)
-        reader = asyncio.create_task(read(stream, "typed by hand"))
-        await readers(stream, 1)
-        stated = service.Stated(status="responded")
-        service.respond(app, "active", "ada", "A secret.", stated)
-        with open(page, encoding="utf-8") as file:
-            text = file.read()
-        with open(page, "w", encoding="utf-8") as file:
-            file.write(text.replace("## Notes\n", "## Notes\n\ntyped by hand\n"))
-        got = str(await reader)
-        assert "answered" in got
-        assert "secret" not in got
-
-    asyncio.run(play())
+    stream = Stream(lambda: app)
+    reader = asyncio.create_task(read(stream, "typed by hand"))
+    await readers(stream, 1)
+    stated = service.Stated(status="responded")
+    service.respond(app, "active", "ada", "A secret.", stated)
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(text.replace("## Notes\n", "## Notes\n\ntyped by hand\n"))
+    got = str(await reader)
+    assert "answered" in got
+    assert "secret" not in got
