@@ -9,9 +9,8 @@ TURN = {"text": "## Position\nGreen.\n\n## Reasoning\nIt is mild.\n\n## Confiden
 def test_a_debate_from_its_start_to_its_end(served) -> None:
     program, agents = served.program, [{"agentId": one, "role": "Judge"} for one in ("ada", "bob")]
     config = {"maxRounds": 2, "agents": agents, "consensusThreshold": 2}
-    made = program.post(
-        f"{API}/debates", json={"topic": " Tea\n?", "context": "Hot.", "config": config}
-    )
+    asked = {"topic": " Tea\n?", "context": "Hot.", "config": config}
+    made = program.post(f"{API}/debates", json=asked)
     session = made.json()
     assert made.headers["location"] == f"{API}/debates/{session['id']}"
     assert len(session["id"]) == 25
@@ -91,9 +90,8 @@ def test_a_change_is_meant_for_a_revision(served) -> None:
     assert say("four", "*") == 202
     assert say("two", served.program.get(where).headers["etag"]) == 202
     assert served.program.post(f"{where}/stop", headers={"If-Match": tag}).status_code == 412
-    assert {line.via for line in served.app.conversation(served.app.find("debate")).history()} == {
-        "http"
-    }
+    history = served.app.conversation(served.app.find("debate")).history()
+    assert {line.via for line in history} == {"http"}
     assert served.program.post(f"{where}/stop", json={"now": True}).json()["outcome"] == "changed"
 
 
@@ -103,9 +101,8 @@ def test_a_room_records_a_message_once(served) -> None:
 
     def post(person: str, text: str = "Agreed.") -> int:
         headers = {"Idempotency-Key": "1", "Council-Person": person}
-        return program.post(
-            f"{API}/rooms/den/messages", json={"text": text}, headers=headers
-        ).status_code
+        where, body = f"{API}/rooms/den/messages", {"text": text}
+        return program.post(where, json=body, headers=headers).status_code
 
     assert [post("anna"), post("anna"), post("ben"), post("anna", "No.")] == [201, 201, 409, 409]
     assert [one["name"] for one in program.get(f"{API}/rooms").json()] == ["den"]

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -12,13 +14,9 @@ pytestmark = pytest.mark.anyio
 
 
 def blocks(data: bytes) -> list[dict[str, str]]:
-    """Return the blocks of a stream, each with data."""
-    found = []
-    for block in data.decode().split("\n\n"):
-        lines = [line for line in block.split("\n") if line and line[0] != ":"]
-        if lines:
-            found.append(dict(line.split(": ", 1) for line in lines))
-    return found
+    """Return the blocks of a stream, without comments."""
+    texts = [re.sub("^:.*\n?", "", one, flags=re.M) for one in data.decode().split("\n\n")]
+    return [dict(line.split(": ", 1) for line in one.splitlines()) for one in texts if one]
 
 
 async def read(stream: Stream, until: str, about: str = "", last: str = "") -> list[dict[str, str]]:
@@ -50,10 +48,9 @@ async def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> 
     [name] = app.conversations()
     served.debate(topic="Milk?")
     [other_name] = {*app.conversations()} - {name}
-
     stream = Stream(lambda: app)
-    ready = await read(stream, "ready")
-    assert ready[0]["event"] == "ready"
+    [ready] = await read(stream, "ready")
+    assert ready["event"] == "ready"
     first = asyncio.create_task(read(stream, "One."))
     other = asyncio.create_task(read(stream, "Other.", other_name))
     await readers(stream, 2)
@@ -69,10 +66,9 @@ async def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> 
     service.steer(app, name, "cancel")
     missed = await read(stream, '"archived"', name, one["id"])
     told = [json.loads(block["data"]).get("type") for block in missed]
-    assert told[:2] == [None, "guided"]
-    assert "ended" in told
+    assert told[:2] == [None, "guided"] and "ended" in told
     expected = [block["id"] for block in missed[1:]]
-    whole = await read(stream, '"archived"', name, ready[0]["id"])
+    whole = await read(stream, '"archived"', name, ready["id"])
     assert [block["id"] for block in whole][-len(expected) - 1 :] == [one["id"], *expected]
     for anew in (stream, Stream(lambda: app)):  # what is not kept, also after a new start
         lost = await read(anew, "}", "", "no-such-id:1.0")
@@ -82,17 +78,11 @@ async def test_what_happens_is_sent_and_missed_events_are_sent_again(served) -> 
 async def test_a_sealed_answer_is_not_on_the_stream_and_a_hand_edit_is(served) -> None:
     app = served.app
     opening = service.Opening(topic="Tea?", agents=["ada", "bob"], people=["ada", "bob"])
-    page = service.convene(app, opening)["path"]
-
+    page = Path(service.convene(app, opening)["path"])
     stream = Stream(lambda: app)
     reader = asyncio.create_task(read(stream, "typed by hand"))
     await readers(stream, 1)
-    stated = service.Stated(status="responded")
-    service.respond(app, "active", "ada", "A secret.", stated)
-    with open(page, encoding="utf-8") as file:
-        text = file.read()
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(text.replace("## Notes\n", "## Notes\n\ntyped by hand\n"))
+    service.respond(app, "active", "ada", "A secret.", service.Stated(status="responded"))
+    page.write_text(page.read_text().replace("## Notes\n", "## Notes\n\ntyped by hand\n"))
     got = str(await reader)
-    assert "answered" in got
-    assert "secret" not in got
+    assert "answered" in got and "secret" not in got
