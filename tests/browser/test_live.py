@@ -1,18 +1,18 @@
 """Pages in a real Chromium, driven over WebDriver, with the installed server."""
 
 import json
+import re
 import shutil
 import subprocess
-import sys
-import time
 import urllib.request
-from pathlib import Path
 
 import pytest
 
+from tests.runs.processes import until
+from tests.scenarios.workspaces import Workspace
+
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-COUNCIL = str(Path(sys.executable).parent / "council")
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
 PATHS = ["/", "/councils/tea", "/new", "/dirigent", "/rooms/hall", "/agents", "/minutes"]
@@ -46,13 +46,9 @@ class Chromium:
     def run(self, script: str):
         return self.ask("/execute/sync", {"script": f"return {script}", "args": []})
 
-    def wait(self, script: str):
-        """Return what a script gives, once that is true."""
-        ends = time.monotonic() + 60
-        while not (found := self.run(script)):
-            assert time.monotonic() < ends, script
-            time.sleep(0.05)
-        return found
+    def wait(self, script: str) -> None:
+        """Wait until a script gives something true."""
+        until(lambda: self.run(script))
 
     def type(self, selector: str, text: str) -> None:
         found = self.ask("/element", {"using": "css selector", "value": selector})
@@ -62,39 +58,33 @@ class Chromium:
         return [one["message"] for one in self.ask("/se/log", {"type": "browser"})]
 
 
-def first_line(command: list[str], word: str, **more: str):
-    """Start a server; return it, and the line with a word that it prints when it listens."""
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **more)
-    return server, next(line for line in server.stdout if word in line)
+def told(server: subprocess.Popen[str], word: str) -> str:
+    """Return the line with a word that a server prints when it listens."""
+    return next(line for line in server.stdout if word in line)
 
 
 @pytest.fixture
-def root(tmp_path):
-    made = tmp_path / "ws"
-    agents = ["ada", "bob", "eve"]
-    council(made, "init", "--agents", ",".join(agents))
-    toml = "".join(f'[agents.{one}]\ndriver = "manual"\n' for one in agents)
-    (made / "council.toml").write_text(toml)
-    council(made, "convene", "Tea or coffee?", "--name", "tea", "--mode", "review")
-    council(made, "channel", "create", "chat", "hall", "--participants", "ada,bob")
+def team(tmp_path):
+    made = Workspace(tmp_path)
+    made.run("init", "--agents", "ada,bob,eve")
+    toml = "".join(f'[agents.{one}]\ndriver = "manual"\n' for one in ("ada", "bob", "eve"))
+    (tmp_path / "council.toml").write_text(toml)
+    made.json("convene", "Tea or coffee?", "--name", "tea", "--mode", "review")
+    made.json("channel", "create", "chat", "hall", "--participants", "ada,bob")
     return made
 
 
-def council(root, *words: str) -> None:
-    command = [COUNCIL, *words, "--root", str(root)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-
-
 @pytest.fixture
-def page(root, tmp_path):
-    server, line = first_line([COUNCIL, "serve", "--port", "0", "--root", str(root)], "link=")
-    driver, told = first_line([DRIVER, "--port=0"], "successfully")
-    chromium = None
+def page(team, tmp_path_factory):
+    server, chromium = team.start("serve", "--port", "0"), None
+    driver = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, text=True)
     try:
-        port = "".join(c for c in told.rpartition("port")[2] if c.isdigit())
-        chromium = Chromium(f"http://127.0.0.1:{port}", str(tmp_path / "profile"))
-        chromium.home = line.split()[0].partition("/?")[0]
-        chromium.open(line.split()[0])
+        port = re.search(r"port (\d+)", told(driver, "successfully"))[1]
+        profile = tmp_path_factory.mktemp("profile")
+        chromium = Chromium(f"http://127.0.0.1:{port}", str(profile))
+        link = told(server, "link=").split()[0]
+        chromium.home = link.partition("/?")[0]
+        chromium.open(link)
         yield chromium
     finally:
         if chromium:
@@ -104,13 +94,13 @@ def page(root, tmp_path):
             process.wait(30)
 
 
-def test_a_page_follows_and_keeps_what_is_typed(page, root) -> None:
+def test_a_page_follows_and_keeps_what_is_typed(page, team) -> None:
     page.open(f"{page.home}/councils/tea")
     page.type("#say-message", "half a sentence")
-    council(root, "respond", "Tea, since it is warm.", "--as", "ada", "--name", "tea")
+    team.json("respond", "Tea, since it is warm.", "--as", "ada", "--name", "tea")
     page.wait("document.body.textContent.includes('Ada answered')")
     for agent in ("bob", "eve"):
-        council(root, "respond", f"Coffee, says {agent}.", "--as", agent, "--name", "tea")
+        team.json("respond", f"Coffee, says {agent}.", "--as", agent, "--name", "tea")
     page.wait("document.getElementById('1-eve')?.textContent.includes('Coffee, says eve')")
     assert page.run("document.getElementById('say-message').value") == "half a sentence"
     assert page.run("document.activeElement.id") == "say-message"
