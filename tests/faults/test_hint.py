@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -18,16 +19,12 @@ NAMES = ("a", "b", "c")
 
 
 def opened(app):
-    for name in NAMES:
-        given = {
-            "config": Config(timeout=600 * (1 + NAMES.index(name))),
-            "participants": {one: Participant(name=one, person=True) for one in ("ann", "ben")},
-        }
-        more = {"conversation_id": f"id-{name}", "name": name, "topic": "Tea?"}
-        new = State(**given, **more)
-        app.conversation(name).change(
-            lambda state, new=new: decisions.opened(state, new, at=AT), by="x", at=AT, create=True
-        )
+    people = {one: Participant(name=one, person=True) for one in ("ann", "ben")}
+    for number, name in enumerate(NAMES, 1):
+        more = {"config": Config(timeout=600 * number), "participants": people}
+        new = State(conversation_id=f"id-{name}", name=name, topic="Tea?", **more)
+        opens = partial(decisions.opened, new=new, at=AT)
+        app.conversation(name).change(opens, by="x", at=AT, create=True)
 
 
 def damaged(path, rng, older):
@@ -63,10 +60,8 @@ def test_a_hint_costs_time_never_truth(tmp_path, monkeypatch, seed):
                 file.write(f"\n{words[name][-1]}\n")
         elif what == 1:
             words[name].append(f"said{number}x")
-            say = words[name][-1]
-            app.conversation(name).change(
-                lambda state, say=say: decisions.say(state, say, "x", at=AT), by="x", at=at
-            )
+            says = partial(decisions.say, text=words[name][-1], by="x", at=AT)
+            app.conversation(name).change(says, by="x", at=at)
         elif what == 2:
             at += timedelta(seconds=rng.randrange(30))
         else:

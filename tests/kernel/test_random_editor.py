@@ -6,7 +6,6 @@ played on the toy kind, and on conversations of both procedures and in both lang
 
 import json
 import os
-import re
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from council.kernel.document import Document
 from council.kernel.errors import Refusal
 from council.kernel.ids import digest
 from tests.kernel import toy
+from tests.kernel.editor import Editor, typed_in
 from tests.kernel.toy import AT
 
 
@@ -78,107 +78,6 @@ class Conversations:
         return [entry.text for entry in state.entries]
 
 
-class Editor:
-    """An editor with a buffer: what it typed into it counts once it is saved."""
-
-    def __init__(self, rng, path, driver):
-        self.rng, self.path, self.driver = rng, path, driver
-        self.buffer, self.typed, self.count = "", set(), 0
-        self.open_file, self.copied, self.there = None, "", set()
-
-    def load(self):
-        self.buffer, self.typed = Path(self.path).read_text(), set()
-        self.there = _in(self.buffer)
-        if self.rng.random() < 0.2 and self.open_file is None:
-            self.open_file = open(self.path, "r+")  # noqa: SIM115 - kept open
-
-    def word(self):
-        self.count += 1
-        self.typed.add(f"typed{self.count}x")
-        return f"typed{self.count}x"
-
-    def change(self):
-        lines, rng = self.buffer.split("\n"), self.rng
-        at = rng.randrange(len(lines))
-        what = rng.randrange(9)
-        if what < 3:
-            lines.insert(at, self.word())
-        elif what == 3:
-            drafts = [n for n, line in enumerate(lines) if line.startswith("<!--council:draft")]
-            if drafts:
-                lines.insert(rng.choice(drafts) + 1, self.word())
-        elif what == 4:
-            del lines[at : at + rng.choice((1, 1, 1, 8))]
-        elif what == 5:
-            to = rng.randrange(len(lines))
-            self.copied += lines[at]
-            lines.insert(to, lines.pop(at))
-        elif what == 6:
-            lines.insert(rng.randrange(len(lines)), lines[at])
-            self.copied += lines[at]
-        elif what == 7:
-            old, new = rng.choice(self.driver.marks)
-            places = [n for n, line in enumerate(lines) if line.endswith(old)]
-            if places:
-                n = rng.choice(places)
-                lines[n] = lines[n].replace(old, new)
-        else:
-            lines = rng.choice((_formatted, _indented, _spaced, _torn))(lines, rng)
-        self.buffer = "\n".join(lines)
-        self.typed = {word for word in self.typed if word in self.buffer}
-
-    def save(self, between):
-        """Save the buffer; return the words that have to be found from now on."""
-        way = self.rng.choice(("rename", "place", "two", "append", "open"))
-        if way == "rename":
-            Path(self.path + "~").write_text(self.buffer)
-            os.rename(self.path + "~", self.path)
-            self.close()  # what it had open may now have no name
-        elif way == "append":
-            self.typed = set()
-            with open(self.path, "a") as page:
-                page.write(f"\n{self.word()}\n")
-        elif way == "open" and self.open_file is not None:
-            self.open_file.seek(0)
-            self.open_file.truncate()
-            self.open_file.write(self.buffer)
-            self.open_file.flush()
-        else:
-            with open(self.path, "w") as page:
-                if way == "two":
-                    page.write(self.buffer[: len(self.buffer) // 2])
-                    page.flush()
-                    between()
-                    page.write(self.buffer[len(self.buffer) // 2 :])
-                else:
-                    page.write(self.buffer)
-        typed, self.typed = self.typed, set()
-        if self.rng.random() < 0.3:
-            self.close()
-        return typed
-
-    def close(self):
-        if self.open_file is not None:
-            self.open_file.close()
-            self.open_file = None
-
-
-def _formatted(lines, rng):
-    return [f"**{line}**" if line[:5] == "typed" else line for line in lines]
-
-
-def _indented(lines, rng):
-    return [" " + line if line[:2] == "- " else line for line in lines]
-
-
-def _spaced(lines, rng):
-    return [part for line in lines for part in ((line, "") if line else ("",))]
-
-
-def _torn(lines, rng):
-    return lines[: rng.randrange(len(lines))]
-
-
 def play(driver, seed, folder, steps=25, segment=1 << 20):
     """Play one document; raise AssertionError where a word is lost or page and fold disagree."""
     rng = Random(seed)
@@ -191,7 +90,7 @@ def play(driver, seed, folder, steps=25, segment=1 << 20):
         return made
 
     document().change(driver.open(rng), by="x", at=at, create=True)
-    editor = Editor(rng, page, driver)
+    editor = Editor(rng, page, driver.marks)
 
     def command():
         word = f"said{len(answers)}x"
@@ -218,7 +117,7 @@ def play(driver, seed, folder, steps=25, segment=1 << 20):
         elif what < 6:
             editor.change()
         else:
-            words -= editor.there - _in(editor.buffer)  # deleted on purpose
+            words -= editor.there - typed_in(editor.buffer)  # deleted on purpose
             words |= editor.save(command)
             check(driver, document(), answers, words, editor.copied)
     check(driver, document(), answers, words, editor.copied)
@@ -242,12 +141,8 @@ def check(driver, document, answers, words, copied):
         count = texts.count(word)  # a line that the editor put elsewhere may be a correction
         assert count == 1 or (count and word in copied), f"answer {word}: {count} times"
     kept = [one.read_text(errors="replace") for one in Path(document.folder).glob("conflicts/*")]
-    lost = words - _in("".join([shown.decode(), json.dumps(folded.to_json()), *kept]))
+    lost = words - typed_in("".join([shown.decode(), json.dumps(folded.to_json()), *kept]))
     assert not lost, f"typed words were lost: {lost}"
-
-
-def _in(text):
-    return set(re.findall(r"typed\d+x", text))
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -3,7 +3,6 @@
 from __future__ import annotations  # the fields of a record are read as texts
 
 import os
-import time
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -14,6 +13,7 @@ from council.observe import explain, forget, named, status
 from council.runs import heartbeat, supervisor, work
 from council.runs.kinds import KindRow
 from council.setup import init
+from tests.runs.processes import until
 
 NOW = datetime(2126, 11, 28, 9, tzinfo=UTC)  # a run that began long ago would be late
 
@@ -110,14 +110,9 @@ def test_it_is_advanced_run_explained_listed_logged_and_forgotten(tmp_path):
     assert explain.explain(app, "milk")["waitsFor"][0]["agentId"] == "ada"
     report = heartbeat.beat(app, begin=forked(app))
     assert report["errands"][0]["woken"] == ["ada"]
-    for _ in range(1000):
-        if row.document(app, "milk").peek().said:
-            break
-        time.sleep(0.01)
-    assert row.document(app, "milk").peek().said == "Fetch milk: done"
+    assert until(lambda: row.document(app, "milk").peek().said) == "Fetch milk: done"
     told = [line for one in named.log(app, "milk") for line in one["lines"]]
-    assert told[0] == "errand.wished: ada"
-    assert told[-1] == "errand.ended: ada"
+    assert (told[0], told[-1]) == ("errand.wished: ada", "errand.ended: ada")
     late = {**wish, "until": times.text(NOW - timedelta(hours=1))}
     row.document(app, "late").change(lambda _: [late], by="anna", at=NOW, create=True)
     assert row.document(app, "late").peek().said == "nothing in time"

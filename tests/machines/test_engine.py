@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import stat
-import time
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -13,8 +12,8 @@ import pytest
 
 from council.kernel import postgres, times
 from council.runs import processes
-from tests.machines.servers import BOUND
 from tests.machines.workspaces import Machine
+from tests.runs.processes import until
 
 pytestmark = pytest.mark.slow
 
@@ -104,13 +103,10 @@ def test_a_server_that_is_silent_is_given_up(machines):
 def test_a_run_of_a_machine_that_died_is_run_elsewhere(machines, tmp_path):
     north, south = machines
     words = ("--agents", "eve", "--people", "ann", "--timeout", "9h")
-    script = north.root / "says.sh"
+    script = north.root / "eve.sh"
     script.write_text(script.read_text().replace("sleep 1", "exec sleep 1000"))
     north.run("convene", "Which kettle?", *words, code=0)
-    ends = time.monotonic() + BOUND
-    while not (tmp_path / "runs").exists():
-        assert time.monotonic() < ends
-        time.sleep(0.05)
+    until((tmp_path / "runs").exists)
     for pid in north.supervisors():
         os.kill(pid, signal.SIGKILL)
     for path in glob.glob(f"{north.state}/runs/*/pid"):
@@ -149,14 +145,14 @@ def test_what_is_forgotten_is_gone_everywhere(machines):
     convene(north)
     north.run("respond", "--as", "ann", "A sekretword.", code=0)
     assert said(south) == ["A sekretword."]
-    south.run("artifact", "publish", f"{south.root}/says.sh", code=0)
+    south.run("artifact", "publish", f"{south.root}/eve.sh", code=0)
     north.run("respond", "--as", "bob", "Another sekretword.", code=0)
     north.run("cancel", code=0)
     [ident] = north.closed()
     north.run("forget", ident, "--yes", code=0)
     assert south.run("status", code=0) and south.run("heartbeat", code=0)
     for machine in machines:
-        assert machine.closed() == [] and "says.sh" in os.listdir(machine.root)
+        assert machine.closed() == [] and "eve.sh" in os.listdir(machine.root)
         for folder, _, names in os.walk(machine.root):
             for name in names:
                 with open(f"{folder}/{name}", "rb") as file:
