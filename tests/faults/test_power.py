@@ -14,7 +14,7 @@ import pytest
 
 from tests.faults.act import act
 from tests.kernel import toy
-from tests.kernel.toy import AT, document, note
+from tests.kernel.toy import AT, document
 
 SHUTDOWN, WITHOUT_FLUSHING = 0x8004587D, 2
 
@@ -54,24 +54,16 @@ def disk(request, tmp_path):
 
 def test_what_is_acknowledged_survives(disk):
     place, cut = disk
+    page, notes = Path(f"{place}/d.md"), []
     act(place, 1 << 20, "open")
-    cut()
-    assert document(place).peek().topic == "About id1"
-    notes = []
     for n in range(8):
-        for k in range(n % 3 + 1):
+        for k in range(n % 3):
             notes.append(f"note {n} {k}")
-            document(place, segment=400).change(note(notes[-1]), by="x", at=AT)
+            act(place, 400, notes[-1])
         cut()
-        assert document(place).peek().notes == notes
-        assert document(place).read().notes == notes
-        assert Path(f"{place}/d.md").read_text() == toy.render(document(place).peek())
-
-
-def test_words_kept_aside_the_page_of_a_round_and_what_is_closed_survive(disk):
-    place, cut = disk
-    act(place, 1 << 20, "open")
-    Path(f"{place}/d.md").write_text("words without a revision\n")
+        assert document(place).peek().notes == notes == document(place).read().notes
+        assert page.read_text() == toy.render(document(place).peek())
+    page.write_text("words without a revision\n")
     [name] = document(place).read().kept_aside
     cut()
     kept = Path(f"{place}/.council/conversations/d/conflicts/{name}")
@@ -80,8 +72,8 @@ def test_words_kept_aside_the_page_of_a_round_and_what_is_closed_survive(disk):
     document(place).change(toy.answer("bob", "no"), by="bob", at=AT)
     document(place).change(toy.answer("ann", "yes"), by="ann", at=AT)
     cut()
-    assert Path(f"{place}/d.md").read_text() == toy.render(document(place).peek())
+    assert page.read_text() == toy.render(document(place).peek())  # of the next round
     act(place, 1 << 20, "close")
     cut()
     assert os.listdir(f"{place}/.council/closed") == ["id1"]
-    assert not os.path.exists(f"{place}/d.md") and not document(place).exists()
+    assert not page.exists() and not document(place).exists()

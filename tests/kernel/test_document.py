@@ -2,7 +2,6 @@
 
 import errno
 import os
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -102,12 +101,15 @@ def test_a_page_without_a_journal_is_adopted(tmp_path, first):
     assert "stale" in other.read().notes
 
 
-def test_a_closed_document_is_not_adopted_again(tmp_path):
+def test_a_closed_document_has_the_last_words_and_is_not_adopted_again(tmp_path):
     one = begun(tmp_path)
-    late = page(tmp_path)
-    one.close("id1")
-    one.close("id1")
-    assert os.listdir(tmp_path / ".council/closed") == ["id1"] and not one.exists()
+    late = page(tmp_path) + "\nlast\n"
+    (tmp_path / "d.md").write_text(late)
+    for _ in range(2):
+        one.close("id1")
+        assert os.listdir(tmp_path / ".council/closed") == ["id1"] and not one.exists()
+    assert Document(f"{tmp_path}/.council/closed/id1", None, toy).peek().notes == ["last"]
+    assert not (tmp_path / "d.md").exists()
     (tmp_path / "d.md").write_text(late + "\nlate words\n")
     assert not document(tmp_path).exists()
     with pytest.raises(NotFound):
@@ -127,15 +129,6 @@ def test_a_name_that_was_given_anew_is_not_closed(tmp_path):
     assert document(tmp_path).read().conversation_id == "id2"
     document(tmp_path).close("id1-again", lambda state: state.conversation_id == "id1")
     assert os.listdir(tmp_path / ".council/closed") == ["id1"] and page(tmp_path)
-
-
-def test_closing_takes_in_the_last_words(tmp_path):
-    one = begun(tmp_path)
-    with open(tmp_path / "d.md", "a") as editor:
-        editor.write("\nlast\n")
-    one.close("id1")
-    closed = Document(f"{tmp_path}/.council/closed/id1", None, toy)
-    assert closed.peek().notes == ["last"] and not (tmp_path / "d.md").exists()
 
 
 def test_another_file_has_the_name_of_the_page(tmp_path):
@@ -212,19 +205,6 @@ def test_bytes_in_no_encoding_are_kept(tmp_path):
     assert document(tmp_path).read().notes == ["Tr\ufffds bien"]
     [kept] = (tmp_path / ".council/conversations/d/conflicts").iterdir()
     assert b"Tr\x8fs bien" in kept.read_bytes()
-
-
-def test_threads_write_once_each(tmp_path):
-    begun(tmp_path)
-
-    def write(text):
-        document(tmp_path).change(note(text), by="x", at=AT)
-        document(tmp_path).read()
-
-    texts = [f"note {n}." for n in range(36)]
-    with ThreadPoolExecutor(12) as pool:
-        list(pool.map(write, texts))
-    assert sorted(document(tmp_path).read().notes) == sorted(texts)
 
 
 def test_a_journal_that_someone_else_appends_to(tmp_path):

@@ -78,15 +78,39 @@ class Conversations:
         return [entry.text for entry in state.entries]
 
 
-def play(driver, seed, folder, steps=25, segment=1 << 20):
-    """Play one document; raise AssertionError where a word is lost or page and fold disagree."""
+def check(driver, document, answers, words, copied):
+    state, history = document.read(), document.history()
+    shown, folded = Path(document.page).read_bytes(), document.peek()
+    assert shown.decode() == driver.kind.render(folded), "page and fold differ"
+    assert state == folded
+    assert digest(shown) == history[-1].page
+    assert [line.rev for line in history] == list(range(history[0].rev, history[-1].rev + 1))
+    assert document._folded(history)[0] == folded, "newest segment and all segments differ"
+    texts = "\n".join(driver.answers(folded))
+    for word in answers:
+        count = texts.count(word)  # a line that the editor put elsewhere may be a correction
+        assert count == 1 or (count and word in copied), f"answer {word}: {count} times"
+    kept = [one.read_text(errors="replace") for one in Path(document.folder).glob("conflicts/*")]
+    lost = words - typed_in("".join([shown.decode(), json.dumps(folded.to_json()), *kept]))
+    assert not lost, f"typed words were lost: {lost}"
+
+
+PLAYS = [
+    *[(Toy(), seed, 25) for seed in range(30)],
+    *[pytest.param(Toy(), seed, 40, marks=pytest.mark.slow) for seed in range(100, 700)],
+    *[pytest.param(Conversations(), seed, 30, marks=pytest.mark.slow) for seed in range(200)],
+]
+
+
+@pytest.mark.parametrize(("driver", "seed", "steps"), PLAYS)
+def test_random_edits_lose_nothing(tmp_path, driver, seed, steps):
     rng = Random(seed)
-    where, page = f"{folder}/.council/conversations/d{seed}", f"{folder}/d{seed}.md"
+    where, page = f"{tmp_path}/.council/conversations/d", f"{tmp_path}/d.md"
     answers, words, at = {}, set(), AT
 
     def document():
         made = Document(where, page, driver.kind, now=at)
-        made.segment = segment
+        made.segment = 1 << 20 if seed % 2 else 1500
         return made
 
     document().change(driver.open(rng), by="x", at=at, create=True)
@@ -95,12 +119,10 @@ def play(driver, seed, folder, steps=25, segment=1 << 20):
     def command():
         word = f"said{len(answers)}x"
         decide = driver.command(rng, word, document().peek())
-        try:
+        with suppress(Refusal):
             change = document().change(decide, op=rng.choice(("", word)), by="x", at=at)
-        except Refusal:
-            return
-        if any(word in json.dumps(event) for event in change.events):
-            answers[word] = decide
+            if any(word in json.dumps(event) for event in change.events):
+                answers[word] = decide
 
     editor.load()
     for _ in range(steps):
@@ -125,39 +147,3 @@ def play(driver, seed, folder, steps=25, segment=1 << 20):
     check(driver, document(), answers, words, editor.copied)
     document().change(lambda state: [], by="x", at=at)
     assert not [n for n in os.listdir(where) if n.startswith("old-")], os.listdir(where)
-    return len(words)
-
-
-def check(driver, document, answers, words, copied):
-    state, history = document.read(), document.history()
-    shown, folded = Path(document.page).read_bytes(), document.peek()
-    assert shown.decode() == driver.kind.render(folded), "page and fold differ"
-    assert state == folded
-    assert digest(shown) == history[-1].page
-    assert [line.rev for line in history] == list(range(history[0].rev, history[-1].rev + 1))
-    assert document._folded(history)[0] == folded, "newest segment and all segments differ"
-    texts = "\n".join(driver.answers(folded))
-    for word in answers:
-        count = texts.count(word)  # a line that the editor put elsewhere may be a correction
-        assert count == 1 or (count and word in copied), f"answer {word}: {count} times"
-    kept = [one.read_text(errors="replace") for one in Path(document.folder).glob("conflicts/*")]
-    lost = words - typed_in("".join([shown.decode(), json.dumps(folded.to_json()), *kept]))
-    assert not lost, f"typed words were lost: {lost}"
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_random_edits_lose_nothing(tmp_path, seed):
-    play(Toy(), seed, str(tmp_path), segment=1 << 20 if seed % 2 else 1500)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("begin", range(100, 700, 100))
-def test_many_random_edits(tmp_path, begin):
-    seeds = range(begin, begin + 100)
-    assert sum(play(Toy(), n, str(tmp_path), 40, (1500, 1 << 20)[n % 2]) for n in seeds) > 100
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(200))
-def test_random_edits_of_conversations_lose_nothing(tmp_path, seed):
-    play(Conversations(), seed, str(tmp_path), 30, 1 << 20 if seed % 2 else 1500)

@@ -57,7 +57,7 @@ class Server:
         """Start it, and wait until it serves."""
         command = [str(self.bin / "postgres"), "-D", str(self.data), "-p", str(self.port)]
         command += ["-k", str(self.folder), "-c", "listen_addresses=127.0.0.1"]
-        with (self.folder.parent / f"{self.folder.name}.log").open("a") as log:
+        with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, **USER)
         ends = time.monotonic() + BOUND
         while True:
@@ -94,7 +94,6 @@ class Server:
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(BOUND)
         shutil.rmtree(self.folder, ignore_errors=True)
-        (self.folder.parent / f"{self.folder.name}.log").unlink(missing_ok=True)
 
 
 class Net:

@@ -1,6 +1,8 @@
 """The workspace of one machine of a council, behind a net of its own."""
 
+import glob
 import os
+import signal
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -43,6 +45,19 @@ class Machine(Workspace):
 
     def supervisors(self) -> list[int]:
         return [pid for pid in processes.held(self.state).values() if pid > 1]
+
+    def die(self) -> None:
+        """End all that runs here, supervisors first."""
+        for pid in self.supervisors():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for path in glob.glob(f"{self.state}/runs/*/pid"):
+            processes.kill_noted(path)
+
+    def has(self, word: bytes) -> list[Path]:
+        """Return all files that contain a word."""
+        files = [path for path in self.root.rglob("*") if path.is_file()]
+        return [path for path in files if word in path.read_bytes()]
 
     def closed(self) -> list[str]:
         with suppress(FileNotFoundError):
