@@ -10,16 +10,6 @@ from hypothesis import strategies as st
 from council.archive import minutes
 from council.kernel.errors import Invalid, NotFound, Usage
 
-BLOCK = """<!--council-state
-{
- "brief": %s,
- "entries": %s,
- "decision": %s,
- "frontMatter": %s
-}
--->
-"""
-
 
 def front(number, topic="Which kettle?", **more):
     return {
@@ -31,16 +21,13 @@ def front(number, topic="Which kettle?", **more):
     } | more  # fmt: skip
 
 
-def body(facts, brief="", said=(), decision=None):
-    entries = [{"id": f"1-{n}", "text": text} for n, text in enumerate(said)]
-    values = (brief, entries, decision or facts["decision"], facts)
-    return f"# {facts['title']}\n\n> said\n\n" + BLOCK % tuple(
-        json.dumps(one, ensure_ascii=False) for one in values
-    )
-
-
-def put(root, facts, **more):
-    return minutes.write(str(root), facts, body(facts, **more), facts["date"])
+def put(root, facts, brief="", said=(), decision=""):
+    """Write minutes with a state block as councils print it, a line for each key."""
+    block = {"brief": brief, "decision": decision or facts["decision"], "frontMatter": facts}
+    block["entries"] = [{"id": f"1-{n}", "text": text} for n, text in enumerate(said)]
+    rows = ",\n".join(f' "{k}": {json.dumps(v, ensure_ascii=False)}' for k, v in block.items())
+    body = f"# {facts['title']}\n\n> said\n\n<!--council-state\n{{\n{rows}\n}}\n-->\n"
+    return minutes.write(str(root), facts, body, facts["date"])
 
 
 @given(

@@ -69,22 +69,6 @@ def test_a_page_of_no_known_revision_is_kept_aside(tmp_path, text):
     assert len(one.history()) == 2
 
 
-def test_words_written_to_a_page_that_was_put_aside(tmp_path):
-    one = begun(tmp_path)
-    with open(tmp_path / "d.md", "a") as editor:
-        document(tmp_path).change(note("meanwhile"), by="x", at=AT)
-        assert [n for n in os.listdir(one.folder) if n.startswith("old-")]
-        assert document(tmp_path).read().notes == ["meanwhile"]
-        editor.write("\nlate\n")
-        editor.flush()
-        assert document(tmp_path).read().notes == ["meanwhile", "late"]
-        editor.write("\nlater\n")
-        editor.flush()
-        assert document(tmp_path).read().notes == ["meanwhile", "late", "later"]
-    document(tmp_path).change(note("end"), by="x", at=AT)
-    assert not [n for n in os.listdir(one.folder) if n.startswith("old-")]
-
-
 @pytest.mark.parametrize("first", [2, 1])
 def test_a_page_without_a_journal_is_adopted(tmp_path, first):
     one = begun(tmp_path, "a note")

@@ -1,7 +1,6 @@
 """Random commands, and an editor that types anywhere and saves stale buffers in several ways.
 
-After each step nothing that was said or typed is lost, and page, state and journal agree. It is
-played on the toy kind, and on conversations of both procedures and in both languages.
+After each step nothing that was said or typed is lost, and page, state and journal agree.
 """
 
 import json
@@ -19,74 +18,47 @@ from council.councils.model import Config, Heard, Participant, State
 from council.kernel.document import Document
 from council.kernel.errors import Refusal
 from council.kernel.ids import digest
-from tests.kernel import toy
 from tests.kernel.editor import Editor, typed_in
 from tests.kernel.toy import AT
 
-
-class Toy:
-    """How documents of a kind are opened and answered.
-
-    `marks` are lines of its pages that an editor may change as a whole: (old, new).
-    """
-
-    kind = toy
-    marks = (("): WAITING", "): RESPONDED"),)
-
-    def open(self, rng):
-        """Return a decision that opens a document."""
-        people = ["ann", "bob", "eve"][: rng.randrange(1, 4)]
-        return toy.opened(f"id{rng.randrange(10**6)}", *people)
-
-    def command(self, rng, word, state):
-        """Return a decision that records an answer with this word, or does something else."""
-        text = f"I say {word}" + rng.choice(("", "\n\n- cost\n", " <!--council:end-->\n# x"))
-        return toy.answer(rng.choice(list(state.people)), text)
-
-    def answers(self, state):
-        """Return the texts of all recorded answers."""
-        return [entry["text"] for entry in state.entries]
+MARKS = [("): WAITING", "): RESPONDED"), ("): WAITING", "): DONE")]
 
 
-class Conversations:
-    kind = kind
-    marks = tuple(
-        (f"): {a}", f"): {b}") for a, b in (("WAITING", "RESPONDED"), ("WAITING", "DONE"))
+def opening(rng):
+    """Return a decision that opens a conversation of any procedure, language and order."""
+    names = ["ann", "bob", "eve"][: rng.randrange(2, 4)]
+    order, blind = rng.choice(("parallel", "rotate")), rng.random() < 0.5
+    new = State(
+        conversation_id=f"id-{rng.randrange(10**6)}",
+        name="d",
+        topic="A topic",
+        brief="The brief",
+        procedure=rng.choice(("council", "deliberation")),
+        lang=rng.choice(("en", "fr")),
+        config=Config(blind=blind, timeout=10**6, order=order),
+        participants={one: Participant(name=one.title(), emoji="🦉") for one in names},
     )
-
-    def open(self, rng):
-        names = ["ann", "bob", "eve"][: rng.randrange(2, 4)]
-        order, blind = rng.choice(("parallel", "rotate")), rng.random() < 0.5
-        given = {
-            "conversation_id": f"id-{rng.randrange(10**6)}",
-            "procedure": rng.choice(("council", "deliberation")),
-            "lang": rng.choice(("en", "fr")),
-            "config": Config(blind=blind, timeout=10**6, order=order),
-            "participants": {one: Participant(name=one.title(), emoji="🦉") for one in names},
-        }
-        new = State(**given, name="d", topic="A topic", brief="The brief")
-        return lambda state: decisions.opened(state, new, at=AT)
-
-    def command(self, rng, word, state):
-        agent = rng.choice(list(state.participants))
-        task = f"{state.conversation_id}.{state.tour}"
-        end = rng.choice(("", "\n\n- cost\n", " <!--council:end-->\n# x", "\n\n```\ncode"))
-        said, stated = Understood(text=f"I say {word}{end}", heard=Heard()), Stated(task=task)
-        return lambda now: decisions.respond(now, agent, said, stated, at=AT)
-
-    def answers(self, state):
-        return [entry.text for entry in state.entries]
+    return lambda state: decisions.opened(state, new, at=AT)
 
 
-def check(driver, document, answers, words, copied):
+def answering(rng, word, state):
+    """Return a decision that records an answer with a word of anybody, asked or not."""
+    agent = rng.choice(list(state.participants))
+    end = rng.choice(("", "\n\n- cost\n", " <!--council:end-->\n# x", "\n\n```\ncode"))
+    said = Understood(text=f"I say {word}{end}", heard=Heard())
+    stated = Stated(task=f"{state.conversation_id}.{state.tour}")
+    return lambda now: decisions.respond(now, agent, said, stated, at=AT)
+
+
+def check(document, answers, words, copied):
     state, history = document.read(), document.history()
     shown, folded = Path(document.page).read_bytes(), document.peek()
-    assert shown.decode() == driver.kind.render(folded), "page and fold differ"
+    assert shown.decode() == kind.render(folded), "page and fold differ"
     assert state == folded
     assert digest(shown) == history[-1].page
     assert [line.rev for line in history] == list(range(history[0].rev, history[-1].rev + 1))
     assert document._folded(history)[0] == folded, "newest segment and all segments differ"
-    texts = "\n".join(driver.answers(folded))
+    texts = "\n".join(entry.text for entry in folded.entries)
     for word in answers:
         count = texts.count(word)  # a line that the editor put elsewhere may be a correction
         assert count == 1 or (count and word in copied), f"answer {word}: {count} times"
@@ -95,37 +67,32 @@ def check(driver, document, answers, words, copied):
     assert not lost, f"typed words were lost: {lost}"
 
 
-PLAYS = [
-    *[(Toy(), seed, 25) for seed in range(30)],
-    *[pytest.param(Toy(), seed, 40, marks=pytest.mark.slow) for seed in range(100, 700)],
-    *[pytest.param(Conversations(), seed, 30, marks=pytest.mark.slow) for seed in range(200)],
-]
-
-
-@pytest.mark.parametrize(("driver", "seed", "steps"), PLAYS)
-def test_random_edits_lose_nothing(tmp_path, driver, seed, steps):
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(n, marks=pytest.mark.slow) for n in range(20, 400))]
+)
+def test_random_edits_lose_nothing(tmp_path, seed):
     rng = Random(seed)
     where, page = f"{tmp_path}/.council/conversations/d", f"{tmp_path}/d.md"
     answers, words, at = {}, set(), AT
 
     def document():
-        made = Document(where, page, driver.kind, now=at)
+        made = Document(where, page, kind, now=at)
         made.segment = 1 << 20 if seed % 2 else 1500
         return made
 
-    document().change(driver.open(rng), by="x", at=at, create=True)
-    editor = Editor(rng, page, driver.marks)
+    document().change(opening(rng), by="x", at=at, create=True)
+    editor = Editor(rng, page, MARKS)
 
     def command():
         word = f"said{len(answers)}x"
-        decide = driver.command(rng, word, document().peek())
+        decide = answering(rng, word, document().peek())
         with suppress(Refusal):
             change = document().change(decide, op=rng.choice(("", word)), by="x", at=at)
             if any(word in json.dumps(event) for event in change.events):
                 answers[word] = decide
 
     editor.load()
-    for _ in range(steps):
+    for _ in range(30):
         at += timedelta(seconds=rng.randrange(100))
         what = rng.randrange(8)
         if what < 2:
@@ -141,9 +108,9 @@ def test_random_edits_lose_nothing(tmp_path, driver, seed, steps):
         else:
             words -= editor.there - typed_in(editor.buffer)  # deleted on purpose
             words |= editor.save(command)
-            check(driver, document(), answers, words, editor.copied)
-    check(driver, document(), answers, words, editor.copied)
+            check(document(), answers, words, editor.copied)
+    check(document(), answers, words, editor.copied)
     editor.close()
-    check(driver, document(), answers, words, editor.copied)
+    check(document(), answers, words, editor.copied)
     document().change(lambda state: [], by="x", at=at)
     assert not [n for n in os.listdir(where) if n.startswith("old-")], os.listdir(where)

@@ -1,6 +1,5 @@
 """A workspace with an open council, and real clients of `council mcp` in it."""
 
-import subprocess
 from contextlib import asynccontextmanager, contextmanager
 
 import httpx2
@@ -23,6 +22,7 @@ class Served(Workspace):
     def __init__(self, root, way="stdio", mode="auto"):
         super().__init__(root)
         self.way, self.mode, self.url = way, mode, ""
+        self.env["COUNCIL_MCP_TOKEN"] = TOKEN
         self.run("init", str(root), "--agents", "ann,bea", "--lang", "en")
         self.json("convene", "Which kettle?", "--agents", "ann,bea", "--name", "tea")
 
@@ -46,9 +46,7 @@ class Served(Workspace):
         if self.url:
             yield self.url
             return
-        words = [*COMMAND, "mcp", "--http", "--port", "0", *words]
-        env = {**self.env, "COUNCIL_MCP_TOKEN": TOKEN}
-        process = subprocess.Popen(words, cwd=self.root, env=env, stderr=subprocess.PIPE, text=True)
+        process = self.start("mcp", "--http", "--port", "0", *words)
         try:
             line = process.stderr.readline()
             assert "listening on http://127.0.0.1:" in line and TOKEN not in line
