@@ -48,7 +48,7 @@ def msg_parse(app: App, given: Given) -> Said:
     for one in re.split(r"\n+(?=\[|M)", text.strip("\n")) if given.line == "-" else [text]:
         parsed = parse(one, given.version, given.strict)
         data = parsed.shown() | ({"reply": writing.reply(parsed)} if given.reply else {})
-        meanings, said = tables.meanings(parsed.version), Said(data=data)
+        meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
         errors = [{**one, "meaning": meanings[one["code"]]} for one in data["errors"]]
         own = {k: v for k, v in parsed.fields.items() if isinstance(v, (str, int)) and v != ""}
         said.more = {"errors": errors, "fields": own, "reply": data.get("reply", "")}

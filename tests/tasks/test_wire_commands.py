@@ -22,6 +22,8 @@ def test_messages_are_parsed_one_by_one(anywhere: Workspace) -> None:
     done = anywhere.run("msg", "parse", "-", "--json", stdin=f"{LINE}\nM2|bad\n")
     first, second = map(json.loads, done.stdout.splitlines())
     assert (done.returncode, first["valid"], second["errors"][0]["code"]) == (3, True, "E03")
+    told = anywhere.run("msg", "parse", "-", stdin=f"{LINE}\nM2|bad\n").stdout
+    assert "(recommended): valid" in told and "(stable): not valid" in told
     told = anywhere.run("msg", "parse", LINE.replace("|R|", "|Z|"), "--reply")
     assert told.returncode == 3
     assert "E14 (V5-4): unknown message type" in told.stdout
