@@ -19,7 +19,7 @@ from contextlib import suppress
 
 from council.agents import settings
 from council.kernel import codec, files, words
-from council.kernel.errors import Conflict, Invalid, Refusal
+from council.kernel.errors import Conflict, Invalid, Unexpected
 from council.kernel.ids import is_name
 from council.kernel.record import TYPE_CHECKING, Any
 from council.runs import starting
@@ -215,7 +215,7 @@ class OpenClaw:
     def _configured(self) -> tuple[dict[str, Any], list[Any], list[Any]]:
         """Return our entry of its configuration, {} for none; workspaces, those but this one."""
         entry: Any = {}
-        with suppress(Refusal):
+        with suppress(Invalid, Unexpected):
             entry = self._json("config", "get", _ENTRY) or {}
         served = entry.get("config", {}).get("workspaces", [])
         return entry, served, [one for one in served if one.get("root") != self.app.root]

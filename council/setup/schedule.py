@@ -31,6 +31,7 @@ _NONE_YET = ("no crontab", "no fcrontab", "no such file or directory", "does not
 _CURES = {
     "crontab": "another way: council schedule --systemd --install",
     "systemctl": "another way: council schedule --cron --install",
+    "no openclaw": "npm i -g openclaw",
     "openclaw": "is its gateway running? see: openclaw doctor",
 }
 _ORDER = "jan feb mar apr may jun jul aug sep oct nov dec sun mon tue wed thu fri sat"
@@ -228,7 +229,8 @@ def called(argv: list[str], env: Mapping[str, str], text: str = "", seconds: flo
     """Return what a short program printed; refuse where there is none, or it fails."""
     cure = _CURES[argv[0]]
     if not programs.which(argv[0], env.get("PATH", os.defpath)):
-        raise NotFound("no-program", f"no program {argv[0]} on PATH", f"install it; {cure}")
+        hint = f"install it; {_CURES.get(f'no {argv[0]}', cure)}"
+        raise NotFound("no-program", f"no program {argv[0]} on PATH", hint)
     import subprocess  # late: slow, and most machines lack one of the programs
 
     how: Any = {"env": {**env, "LC_ALL": "C"}, "timeout": seconds, "capture_output": True}
