@@ -107,5 +107,5 @@ def check_guide(text: str) -> None:
     parts = load("texts/guide.txt").items()
     missing = [part for part, names in parts if words.isdisjoint(names.split())]
     if missing:
-        hint = "write one each: ## Topic, ## Goals, ## Completion criteria"
+        hint = "a guide (--guide FILE) has ## Topic, ## Goals, ## Completion criteria"
         raise Invalid("guide", f"the guide has no heading for: {', '.join(missing)}", hint)
