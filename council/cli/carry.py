@@ -33,8 +33,8 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if not (found.anywhere or found.name in _MAKES_A_WORKSPACE):
             app.check_format()
-        if not (found.anywhere or found.name.startswith("engine ")):  # which say so themselves
-            away = app.fetch()
+            if not found.name.startswith("engine "):  # which say so themselves
+                away = app.fetch()
         resolve(app, found, values)
         is_service, given = "." in found.module, Given({**values, **found.fixed})
         path = f"council.{'' if is_service else 'cli.'}{found.module}"

@@ -8,7 +8,9 @@ from council import __main__ as way_in
 
 PLAY = [
     ("init --agents ada,bea,carl --lang en", 0, "  agent bea"), ("list", 0, "Nothing is open."),
-    ("status", 0, "Nothing is open."),
+    ("status", 0, "Nothing is open."), ("init council.toml", 3, "council.toml is not a directory"),
+    ("integrate openclaw --remove", 5, "(install it; npm i -g openclaw)"),
+    ("channel create discussion tea", 3, "(a guide (--guide FILE) has ## Topic"),
     ("convene Tea? --agents ada --dry-run", 0, "only ada takes part, and nobody can object: "),
     ("convene Tea? --synthesizer zoe --dry-run", 0, "zoe is no agent here: it has to write"),
     ("convene Tea? --max-rounds 0", 2, "max_rounds cannot be 0 (use 1 to 20)"),
