@@ -43,7 +43,8 @@ class Option:
         if self.metavar not in ("FILE", "DIR") and any("\ud800" <= c <= "\udfff" for c in value):
             raise Invalid("not-utf-8", f"{called} is not UTF-8", "use a UTF-8 locale, or --file")
         if self.kind == "many":
-            many = value.split(",") if self.metavar == "A,B" else [value]
+            sign = ";" if ";" in value else ","  # an option to choose may have commas
+            many = value.split(sign) if self.metavar == "A,B" else [value]
             return (before or []) + [one.strip() for one in many if one.strip()]
         if self.kind == "pairs":
             key, is_set, text = map(str.strip, value.partition("="))

@@ -24,7 +24,8 @@ def opening(given: Given) -> service.Opening:
 def convene(app: App, given: Given) -> Said:
     """Open a conversation and wake its first speakers."""
     made = service.convene(app, opening(given), dry_run=given.dry_run)
-    return Said(data=made, notes=made["warnings"] + _to_wake(app, [made]))
+    more = {"options": given.options}
+    return Said(data=made, more=more, notes=made["warnings"] + _to_wake(app, [made]))
 
 
 def respond(app: App, given: Given) -> Said:

@@ -116,11 +116,13 @@ def _questions(text: str, form: Form) -> dict[str, str]:
         text = without(name, text)
     peers = "|".join(sorted((*form.peers, "human"), key=len, reverse=True))
     found: dict[str, list[str]] = {}
-    asking = pattern(f"(?i){{=quoted}}|@(?P<who>{peers}){{=asks}}", "")
+    others = rf"(?P<others>(?:@(?:{peers})(?:,|\s*&|\s(?:and|et|und|y)\b)\s*)*)"
+    asking = pattern(f"(?i){{=quoted}}|{others}@(?P<who>{peers}){{=asks}}", "")
     for one in asking.finditer(text.replace("\\", "")):
-        if one["who"]:
-            words = " ".join(one["asked"].split())
-            found.setdefault(one["who"].casefold(), []).append(words.lstrip(" :,—–-*"))
+        for who in [*one["others"].split(), one["who"]] if one["who"] else []:
+            if (peer := who.strip("@,&").casefold()) in (*form.peers, "human"):
+                words = " ".join(one["asked"].split())
+                found.setdefault(peer, []).append(words.lstrip(" :,—–-*"))
     return {who: " ".join(dict.fromkeys(asked)) for who, asked in found.items()}
 
 

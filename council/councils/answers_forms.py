@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import takewhile
 
 from council.councils.answers_parts import PARTS, Part, fenced, parts, readable, strongest, unmarked
 from council.councils.answers_words import fold, pattern, plain, search, value, without
@@ -318,9 +319,13 @@ def stances(found: list[Part], peers: Peers, needs: list[str]) -> Said:
 
 def insights(found: list[Part], peers: Peers) -> dict[str, str]:
     """Return the insight that a synthesis credits to each member."""
-    parts, names = strongest(found, "insights"), Names(peers)
-    said = [entry for part in parts for entry in _entries(part, names)]
-    return {entry.peers[0]: entry.lines[0] for entry in said[::-1] if entry.peers}
+    made, names = dict[str, str](), Names(peers)
+    for part in strongest(found, "insights"):
+        lines = [part.quotes.get(at, line).lstrip() for at, line in enumerate(part.lines)]
+        for entry in [one for one in _entries(part.copy(lines=lines), names) if one.peers]:
+            quoted = takewhile(lambda line: line[:1] == ">", entry.lines[1:])
+            made.setdefault(entry.peers[0], "\n".join([entry.lines[0], *quoted]))
+    return made
 
 
 def _entries(part: Part, names: Names) -> list[Entry]:

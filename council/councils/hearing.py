@@ -146,7 +146,11 @@ def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) ->
     for line in [*text.split("\n"), ""]:
         start = line.lstrip()
         if start.startswith(">"):
-            quoted += start.lstrip("> ") + "\n"
+            words, who = start.lstrip("> "), _named(start, names)
+            if who and words.strip(" @*_:—–-").casefold() in (who, names[who].casefold()):
+                of = who  # a line that says only whose words these are
+            else:
+                quoted += f"{words}\n"
             continue
         if quoted.strip():
             made.append(_checked(quoted.strip().strip('"“”«»'), of, spoken))
