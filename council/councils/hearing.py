@@ -68,6 +68,8 @@ def heard(
     is_json = words[:1] == "{" and words[-1:] == "}" and form.kind in ("turn", "vote")
     if is_json and not (read.faults or read.blockers):  # people read it, too
         words = written(read, read.reasoning, form)
+    if read.position in form.options.values():  # as `Option B` is read
+        given = given.copy(position=read.position)
     heard = answers.merge(read, given, parts)
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])

@@ -321,6 +321,7 @@ def test_options_count_and_the_text_is_the_reasoning() -> None:
     assert said.stances["a"].comment == "but in May" and "It is cheap." in heard.text
     missing = hearing.heard(play.state, "c", "", Stated(position="Buy it.")).heard
     assert codes(missing) == ["no-confidence", "no-stance", "no-stance"]
+    assert hearing.heard(play.state, "c", "", Stated(position="Option B")).heard.position == "Tin."
 
 
 @pytest.mark.parametrize(
