@@ -83,8 +83,11 @@ def _workspace(found: Command, values: dict[str, Any]) -> str:
     given, env = values.pop("root"), dict(os.environ)
     try:
         folder = os.getcwd()
-    except OSError:  # it was removed
+    except OSError:
         folder = "/"
+        if not os.path.isabs(env.get("COUNCIL_ROOT", "")):  # none is made there
+            what = "the current directory no longer exists"
+            raise NotFound("no-folder", what, "change to another one") from None
     if found.name in _MAKES_A_WORKSPACE:
         return os.path.abspath(os.path.join(folder, values.get("dir") or given or "."))
     try:

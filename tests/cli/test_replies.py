@@ -86,3 +86,7 @@ def test_a_workspace_that_nobody_asked_for_or_inside_another_is_named(
         assert way_in.run(line) == 0
         notes = [one for one in capsys.readouterr().err.splitlines(True) if one[0] == "!"]
         assert "".join(notes).startswith(told) and len(notes) == bool(told)
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert way_in.run(["status"]) == 5 and "no longer exists" in capsys.readouterr().err
