@@ -49,7 +49,7 @@ class Option:
         if self.kind == "pairs":
             key, is_set, text = map(str.strip, value.partition("="))
             if not (key and is_set):
-                hint = f"write it like {called} {self.metavar}"
+                hint = f"write it like {' '.join([*self.flags[-1:], self.metavar])}"
                 raise Usage("usage", f"{called} {value[:80]!r} has no =", hint)
             return {**(before or {}), key: text}
         is_whole = value.isascii() and value.isdigit() and len(value) <= 15
