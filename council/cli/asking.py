@@ -184,12 +184,14 @@ class _Screen:
 
     def show(self, lines: Iterable[str]) -> bool:
         """Print the lines that are not there yet; return whether there were any."""
-        new = Counter(lines) - self.told
-        self.told += new
-        for line in new.elements():
-            self.tick("")
-            err(wrapped(line, self.width, "    "))
-        return bool(new)
+        seen, is_new = Counter[str](), False
+        for line in lines:
+            seen[line] += 1
+            if seen[line] > self.told[line]:
+                self.told[line], is_new = seen[line], True
+                self.tick("")
+                err(wrapped(line, self.width, "    "))
+        return is_new
 
     def tick(self, text: str) -> None:
         """Replace the line below all others by a text, on a terminal that can do that."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from council import __main__ as way_in
+from council.cli import asking
 
 PLAY = [
     ("init --agents ada,bea,carl --lang en", 0, "  agent bea"), ("list", 0, "Nothing is open."),
@@ -90,3 +91,11 @@ def test_a_workspace_that_nobody_asked_for_or_inside_another_is_named(
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert way_in.run(["status"]) == 5 and "no longer exists" in capsys.readouterr().err
+
+
+def test_what_is_said_again_is_shown_in_its_round(capsys: pytest.CaptureFixture[str]) -> None:
+    screen, lines = asking._Screen(), ["# 1", "Ada: Yes.", "# 2", "Ada: Yes."]
+    assert [screen.show(lines[:2]), screen.show(lines), screen.show(lines)] == [True, True, False]
+    assert screen.show([*lines, "# 3", *lines[1:2], "# 4", *lines[1:2]])
+    told = [*lines, "# 3", "Ada: Yes.", "# 4", "Ada: Yes."]
+    assert capsys.readouterr().err.splitlines() == told
