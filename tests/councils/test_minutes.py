@@ -169,6 +169,12 @@ def test_outcomes() -> None:
         play.do(decisions.stop, now=True)
         front, _ = written(play.state)
         assert (front["outcome"], front["title"]) == ("no-consensus", "Stopped — Tiles or tin?")
+    play = Play("council", phases=["COLLECT", "SYNTHESIZE"])
+    play.says("a")
+    play.later(70)
+    play.says("a", "Tiles.", heard=Heard(recommendation="Tiles."))
+    front, body = written(play.state)
+    assert "All phases were completed." in body and "Nobody declared" in front["title"]
     play = Play("council")
     play.do(decisions.cancel, reason="Too *early*.")
     front, body = written(play.state)
