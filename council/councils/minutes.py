@@ -79,8 +79,8 @@ class _Minutes:
             key = "rejected"
         elif key == "no-consensus" and state.closed_reason == "stopped":
             key = "stopped"
-        elif key == "timeout":  # perhaps all phases were completed, with few voices
-            key = state.closed_reason
+        elif key == "timeout" and state.closed_reason == "phases_exhausted":
+            key = ""  # it was completed, with few voices
         kind = self.say.get(f"title-{key}", self.verdict)
         return self.say["title"].format(kind=kind, topic=" ".join(state.topic.split()))
 

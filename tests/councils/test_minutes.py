@@ -170,8 +170,8 @@ def test_outcomes() -> None:
         front, _ = written(play.state)
         assert (front["outcome"], front["title"]) == ("no-consensus", "Stopped — Tiles or tin?")
     play = Play("council", phases=["COLLECT", "SYNTHESIZE"])
-    play.says("a")
-    play.later(70)
+    for one in play.claim():
+        play.says("a") if one.agent == "a" else play.fails(one, "refused-key")
     play.says("a", "Tiles.", heard=Heard(recommendation="Tiles."))
     front, body = written(play.state)
     assert "All phases were completed." in body and "Nobody declared" in front["title"]
