@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 BEGIN, END = "# >>> council schedule: ", "# <<< council schedule: "
 _PLAIN = frozenset("/._-+:@,=")  # beside letters and digits
 _NONE_YET = ("no crontab", "no fcrontab", "no such file or directory", "does not exist")
+_FORBIDDEN = ("denied", "not allowed")
 _CURES = {
     "crontab": "another way: council schedule --systemd --install",
     "systemctl": "another way: council schedule --cron --install",
@@ -122,7 +123,8 @@ def _crontab(env: Mapping[str, str]) -> str:
     try:
         return called(["crontab", "-l"], env)
     except Unexpected as error:
-        if any(one in error.message.lower() for one in _NONE_YET):
+        low = error.message.lower()
+        if any(one in low for one in _NONE_YET) and not any(one in low for one in _FORBIDDEN):
             return ""
         raise
 
