@@ -157,6 +157,9 @@ class Server:
     def _refusal(self, error: Exception) -> Refusal:
         words = "".join(c if c.isprintable() else " " for c in str(error))
         words = cut(words.replace(self._secret, "***") if self._secret else words, 200)
+        if isinstance(error, sql.InsufficientPrivilege):
+            hint = "grant the role of the URL all rights on the database"
+            return Refused("no-permission", f"{self.name}: {words}", hint)
         if isinstance(error, (*_LOST, sql.ReadOnlySqlTransaction)):
             hint = "run the same command again when it is back: it counts once"
             away = Away("engine-away", f"{self.name} is not available: {words}", hint)

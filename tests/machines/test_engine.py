@@ -38,6 +38,9 @@ def test_an_engine_is_joined_once_and_left(machines, server):
     ):
         done = north.run(*words, code=code)
         assert "SeCret" not in done.stdout + done.stderr and done.stderr.count("\n") == 1
+    server.run("CREATE ROLE guest LOGIN")
+    guest = url.replace("council:", "guest:")
+    assert "grant the role" in north.run("engine", "init", guest, code=6).stderr
     convene(north)
     north.run("engine", "init", url, code=0)
     assert "council engine status" in north.run("engine", "init", url, code=4).stderr
