@@ -59,8 +59,6 @@ KIND = SimpleNamespace(
 
 
 class Errands(KindRow):
-    """The row of the table."""
-
     name, place_in_report, folder, module = "errand", "errands", "errands", KIND
 
     def names(self, app: App) -> list[str]:
@@ -75,8 +73,6 @@ class Errands(KindRow):
 
 
 class Workspace(App):
-    """A workspace with one more kind."""
-
     kinds = property(lambda self: [*super().kinds, Errands()])  # type: ignore[assignment]
 
 

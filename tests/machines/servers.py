@@ -26,14 +26,16 @@ BOUND = 60.0  # seconds; generous, since machines are of any speed
 
 
 class Server:
-    """A server on a free port of 127.0.0.1, which forgets nothing when it is killed."""
+    """A server on 127.0.0.1, which forgets nothing when it is killed."""
 
     def __init__(self) -> None:
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="council-pg-", dir=memory))
         if USER:
             shutil.chown(self.folder, USER["user"], USER["group"])
-        self.data, self.port, self._count = self.folder / "data", free_port(), 0
+        self.data, self._count = self.folder / "data", 0
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port: int = free.getsockname()[1]
         self.bin = self._programs()
         command = [str(self.bin / "initdb"), "-U", "council", "-A", "trust", "-D", str(self.data)]
         self._run([*command, "-E", "UTF8", "--locale=C"])
@@ -68,13 +70,11 @@ class Server:
                 time.sleep(0.05)
 
     def run(self, query: Any, database: str = "postgres") -> None:
-        """Carry out a statement."""
         url = self.url(database)
         with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
             connection.execute(query)
 
     def url(self, database: str, port: int = 0) -> str:
-        """Return the URL of a database."""
         return f"postgresql://council:SeCret@127.0.0.1:{port or self.port}/{database}"
 
     def database(self, options: str = "") -> str:
@@ -90,7 +90,6 @@ class Server:
         self.start()
 
     def close(self) -> None:
-        """End it and remove its data."""
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(BOUND)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -149,8 +148,3 @@ class Net:
         self._socket.close()
         self.is_cut = False
         self.cut(silent=False)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as made:
-        return int(made.getsockname()[1])

@@ -35,11 +35,11 @@ class Served(Workspace):
                 yield client
             return
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=60) as carrier:
-            with self.http(*words) as url:
-                way = streamable_http_client(url, http_client=carrier)
-                async with Client(way, mode=self.mode, **more) as client:
-                    yield client
+        carrier = httpx2.AsyncClient(headers=headers, timeout=60)
+        with self.http(*words) as url:
+            way = streamable_http_client(url, http_client=carrier)
+            async with carrier, Client(way, mode=self.mode, **more) as client:
+                yield client
 
     @contextmanager
     def http(self, *words):
