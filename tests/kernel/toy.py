@@ -9,6 +9,7 @@ from council.kernel.document import Document
 from council.kernel.errors import Conflict, Refused
 from council.kernel.ids import digest
 from council.kernel.page import END, Taken, escaped
+from council.kernel.reading import letters
 from council.kernel.record import Any, Record
 
 AT = datetime(2026, 11, 28, 9, tzinfo=UTC)
@@ -31,8 +32,7 @@ class State(Record):
     kept_aside: list[str] = []
 
 
-def new() -> State:
-    return State()
+new = State
 
 
 def evolve(state: State, event: Event) -> None:
@@ -110,21 +110,13 @@ def render(state: State) -> str:
     return text + "\n" if state.people else ""
 
 
-def _letters(line: str) -> str:
-    return "".join(c for c in line if c.isalnum())
-
-
-def _words(state: State) -> set[str]:
-    return {_letters(line) for line in render(state).split("\n")}
-
-
 def edits(base: State, now: State, page: str, at: Any, ours: bool) -> Taken:
     """Return lines typed in a draft's place as a draft or an answer, all others as notes."""
     taken = Taken()
-    known = _words(base) | _words(now)
+    known = {letters(line) for one in (base, now) for line in render(one).split("\n")}
     body, _, rest = page.partition("<!--council-state")
     block = rest.partition("-->")[0]
-    if any(_letters(line) not in known for line in block.split("\n")):
+    if any(letters(line) not in known for line in block.split("\n")):
         taken.refused.append("the state block was changed")
     section, typed, statuses = "", {"": []}, {}
     for line in [*body.split("\n"), *rest.partition("-->")[2].split("\n")]:
@@ -139,9 +131,9 @@ def edits(base: State, now: State, page: str, at: Any, ours: bool) -> Taken:
                 statuses[name] = status
                 if status != DONE or now.people.get(name) != WAITING:
                     taken.refused.append(f"no such status: {bare}")
-        elif _letters(bare) and _letters(bare) not in known:
+        elif letters(bare) and letters(bare) not in known:
             typed.setdefault(section, []).append(bare)
-            known.add(_letters(bare))
+            known.add(letters(bare))
     for name in now.people:
         mine = typed.pop(f"{now.tour}-{name}", [])
         text = "\n".join(filter(None, [now.drafts.get(name, ""), *mine]))
