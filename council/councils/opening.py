@@ -129,10 +129,13 @@ def _config(app: App, opening: Opening, found: dict[str, Participant]) -> Config
 
 
 def warnings(app: App, new: State) -> list[str]:
-    """Return what a person should know: who is alone or a stranger."""
+    """Return what a person should know: who is alone or a stranger, or that all use one model."""
     found, config = new.participants, new.config
+    models = {one.model for one in found.values() if not one.person}
+    is_one = len(models) == 1 and models != {""} and len(found) > 1
+    shared = f"all agents use one model ({''.join(models)}): they may share its errors"
     alone = f"only {min(found)} takes part, and nobody can object: name others with --agents"
     known, writers = {"", *found, *app.settings.agents}, (config.coordinator, config.synthesizer)
     strangers = [one for one in dict.fromkeys(writers) if one not in known and not app.soul(one)]
     absent = [f"{one} is no agent here: it has to write the synthesis by hand" for one in strangers]
-    return [alone] * (len(found) == 1) + absent
+    return [shared] * is_one + [alone] * (len(found) == 1) + absent
