@@ -208,6 +208,7 @@ class Agent(Shape):
     agent_id: Word
     model: Word | None = None
     role: Word | None = None
+    role_description: Annotated[Text, Field(max_length=2000)] | None = None
 
 
 class Config(Shape):
@@ -234,11 +235,12 @@ def start(
     """Start a debate; its first agents are woken at once."""
     config = config or Config()
     agents = config.agents or []
+    roles = {a.agent_id: ": ".join(filter(None, (a.role, a.role_description))) for a in agents}
     word = ids.digest(f"{app.sender} {key}") if key else os.urandom(4).hex()
     asked = opening.opening({
         "topic": topic, "brief": context or "", "name": f"debate-{word[:8]}",
-        "procedure": "deliberation", "agents": [one.agent_id for one in agents],
-        "roles": {one.agent_id: one.role for one in agents if one.role},
+        "procedure": "deliberation", "agents": [*roles],
+        "roles": {agent: role for agent, role in roles.items() if role},
         "max_rounds": config.max_rounds, "threshold": config.consensus_threshold,
     })  # fmt: skip
     state = next(_debates(app, asked.name), None) if key else None

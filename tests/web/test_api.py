@@ -7,7 +7,10 @@ TURN = {"text": "## Position\nGreen.\n\n## Reasoning\nIt is mild.\n\n## Confiden
 
 
 def test_a_debate_from_its_start_to_its_end(served) -> None:
-    program, agents = served.program, [{"agentId": one, "role": "Judge"} for one in ("ada", "bob")]
+    program, agents = (
+        served.program,
+        [{"agentId": one, "role": "Judge", "roleDescription": "Strict."} for one in ("ada", "bob")],
+    )
     config = {"maxRounds": 2, "agents": agents, "consensusThreshold": 2}
     asked = {"topic": " Tea\n?", "context": "Hot.", "config": config}
     made = program.post(f"{API}/debates", json=asked)
@@ -16,7 +19,7 @@ def test_a_debate_from_its_start_to_its_end(served) -> None:
     assert len(session["id"]) == 25
     assert (session["topic"], session["context"], session["status"]) == ("Tea ?", "Hot.", "active")
     assert session["config"]["maxRounds"] == session["config"]["consensusThreshold"] == 2
-    assert {one["role"] for one in session["config"]["agents"]} == {"Judge"}
+    assert {one["role"] for one in session["config"]["agents"]} == {"Judge: Strict."}
     name = program.get(f"{API}/councils").json()[0]["name"]
     told = program.post(f"{API}/councils/{name}/answers", json={"as": "ada", **TURN})
     assert (told.status_code, told.json()["outcome"]) == (201, "recorded")
