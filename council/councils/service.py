@@ -116,7 +116,11 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         nonlocal said, before
         before, origin = state, _origin(app, state, agent)
         decisions.member(state, agent)
-        said = hearing.heard(state, agent, text, stated)
+        known = [one.heard for one in state.entries if (one.agent, one.text) == (agent, text)]
+        if known and not (stated.amend or agent in state.round().asked):  # it was read before
+            said = hearing.Understood(text=text, heard=known[-1])
+        else:
+            said = hearing.heard(state, agent, text, stated)
         task = stated.task or app.env.get("COUNCIL_TASK_ID", "")
         if not task and stated.only == model.kind_of(state.phase):
             task = f"{state.conversation_id}.{state.tour}"  # no other round can be meant
