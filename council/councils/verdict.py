@@ -198,7 +198,8 @@ class _Count:
             whole += [one] if len(one.approve) == n and said == {"agree"} else []
         first = whole or able or tally.options
         ranks = [(len(one.holders), len(one.approve), -len(one.disagree)) for one in first]
-        leading = [one for one, rank in zip(first, ranks, strict=True) if rank == max(ranks)]
+        best = max(ranks, default=None)
+        leading = [one for one, rank in zip(first, ranks, strict=True) if rank == best]
         tally.leading = [one.letter for one in leading]
         both = [(one, other) for one in leading for other in leading]
         if able and all(set(one.approve) & set(other.approve) for one, other in both):

@@ -51,35 +51,34 @@ _LINKED = "noopener noreferrer nofollow ugc"
 _SCHEMES = ("http://", "https://", "mailto:")
 _JOINERS = "\n\t\u200c\u200d"  # of letters and of emoji; other invisible signs are left out
 Values = dict[str, Any]
-Made = Callable[[App, Values], Values]
+Page = tuple[str, Callable[[App, Values], Values]]
 
 
 def routes() -> APIRouter:
     """Return the routes of all pages and forms."""
     router = APIRouter()
-    for path in PAGES:
-        router.add_route(path, _live if path == COUNCIL else partial(_shown, path))
+    for path, page in PAGES.items():
+        router.add_route(path, _live if path == COUNCIL else partial(_shown, page))
     for one in FORMS:
         router.add_route(one.path, partial(_sent, one), ["POST"])
     return router
 
 
 def _live(request: Request) -> Response:
-    """Return the page of a council; a window that opens it gets its head before it is made."""
-    is_window = request.headers.get("sec-fetch-dest") == "document"
-    if is_window and request.app.state.open().is_open(request.path_params["name"]):
-        return StreamingResponse(_pieces(request), media_type="text/html")
-    return _shown(COUNCIL, request)
+    """Return the page of a council; a window that opens it gets its title before the rest."""
+    if request.headers.get("sec-fetch-dest") != "document":
+        return _shown(PAGES[COUNCIL], request)
+    return StreamingResponse(_pieces(request, _shown(TITLE, request)), media_type="text/html")
 
 
-async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    yield _HEAD
+async def _pieces(request: Request, made: Response) -> AsyncIterator[bytes]:
+    yield b"".join(bytes(made.body).partition(b"</h1>")[:2])
     try:
-        made = await run_in_threadpool(_shown, COUNCIL, request)
+        made = await run_in_threadpool(_shown, PAGES[COUNCIL], request)
     except Exception as error:
         refuse = request.app.exception_handlers[Exception]
         made = await run_in_threadpool(refuse, request, error)
-    yield bytes(made.body).removeprefix(_HEAD)
+    yield bytes(made.body).partition(b"</h1>")[2]
 
 
 async def _sent(one: Form, request: Request) -> Response:
@@ -91,17 +90,17 @@ def _done(one: Form, request: Request, sent: FormData) -> Response:
     try:
         made = one.act(opened(request), body=one.shape.of_form(sent), **request.path_params)
     except (Refusal, ValidationError) as error:
-        return _shown(one.page, request, sent, problems.of(error))
+        return _shown(PAGES[one.page], request, sent, problems.of(error))
     at = {key: quote(str(value)) for key, value in (made | request.path_params).items()}
     done = "asked" if made.get("askedAgain") else made.get("outcome", "")
     return RedirectResponse(f"{one.then.format_map(at)}?done={quote(str(done))}", 303)
 
 
 def _shown(
-    path: str, request: Request, sent: FormData | None = None, problem: Any = None
+    page: Page, request: Request, sent: FormData | None = None, problem: Any = None
 ) -> Response:
     """Return a page, with all that was typed where a form was refused."""
-    (template, made), app = PAGES[path], request.app.state.open()
+    (template, made), app = page, request.app.state.open()
     status = problem.more["status"] if problem else 200
     at: Values = {"search": "", "as": "", **request.query_params, **request.path_params}
     typed = sent or FormData()
@@ -184,11 +183,10 @@ def _cell(value: Any) -> Any:
 _READER = MarkdownIt("js-default", {"html": False, "linkify": False})
 _READER.disable("image")
 _READER.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]
-_TEMPLATES = FileSystemLoader(f"{os.path.dirname(__file__)}/templates")
 _ENV = Environment(
-    loader=_TEMPLATES, finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True
-)
-_HEAD = _TEMPLATES.get_source(_ENV, "base.html")[0].partition("<title>")[0].encode()
+    loader=FileSystemLoader(f"{os.path.dirname(__file__)}/templates"),
+    finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
 _ENV.globals.update(when=_when, timed=_timed, label=label)
 _ENV.filters["md"] = html
 
@@ -218,13 +216,19 @@ def home(app: App, _: Values) -> Values:
     return {**shown, "rooms": made["channels"][:8], "minutes": minutes.rows(app.root)[:6]}
 
 
+def title(app: App, at: Values) -> Values:
+    """Show what a council is about."""
+    state = service.find(app, at["name"])
+    events = f"{PREFIX}/councils/{quote(state.name)}/events" * (not state.ended_at)
+    return {"s": state, "events": events}
+
+
 def council(app: App, at: Values) -> Values:
     """Show a council: live while it runs, the decision first when it has ended."""
-    state = service.find(app, at["name"])
-    made = portrait(app, state, at["as"], "all" in at)
-    made["path"] = state.name if made["open"] else state.conversation_id
-    events = f"{PREFIX}/councils/{quote(state.name)}/events" * made["open"]
-    return {"c": made, "events": events}
+    made = title(app, at)
+    c, state = portrait(app, made["s"], at["as"], "all" in at), made["s"]
+    c["path"] = state.name if c["open"] else state.conversation_id
+    return {**made, "c": c}
 
 
 def new(app: App, _: Values) -> Values:
@@ -290,7 +294,8 @@ def agents(app: App, _: Values) -> Values:
 
 # Template and data by path; the function gets the workspace, and the words of the address and of
 # its query.
-PAGES: dict[str, tuple[str, Made]] = {
+TITLE: Page = ("title.html", title)  # how the page of a council begins
+PAGES: dict[str, Page] = {
     "/": ("home.html", home),
     COUNCIL: ("council.html", council),
     "/new": ("new.html", new),
