@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from council.agents import programs
 from council.app import App
 from council.archive import minutes
-from council.cli.printing import COLUMNS, Said, columns, err, fitted, one_line, text, wrapped
+from council.cli.printing import COLUMNS, Said, columns, err, one_line, text, wrapped
 from council.cli.quick import Given
 from council.cli.verbs import opening
 from council.cli.workspace import extra
@@ -43,6 +43,7 @@ EVERY = 10.0  # seconds between two lines about a trial
 HIGHER = " with a higher --max-runs or --max-cost"  # resumes a trial that a ceiling stopped
 STOPPED, LOST, UNDECIDED, INTERRUPTED = 6, 8, 9, 130
 GIST = 160  # characters of an answer
+_INT = {signal.SIGINT}  # Ctrl-C waits until there is something to pause
 _NOT_SAID = re.compile(r"\s*((>|#|[A-ZÉ]{5,} ?:).*|@\S+|AGREED|DONE)\s*")  # forms, quotations
 
 
@@ -53,6 +54,7 @@ def ask(app: App, given: Given) -> Said:
         given.__dict__.update(own, options=given.options or ["yes", "no"])
     if given.resume:
         name = app.find(given.name or given.topic)
+        signal.pthread_sigmask(signal.SIG_BLOCK, _INT)
         return _watched(app, given, name, service.steer(app, name, "resume"))
     asked = opening(given)
     named = ids.slug(asked.topic, 40) or "question"
@@ -64,6 +66,7 @@ def ask(app: App, given: Given) -> Said:
         following = f'council ask "{one_line(asked.topic, 60)}"'
         return _played(app, given, plays.rehearse(app, asked, given.seed or 0), following)
     _refuse_in_vain(app, asked)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _INT)
     try:
         made = service.convene(app, asked)
     except Conflict:  # another one was faster
@@ -110,6 +113,7 @@ def _watched(app: App, given: Given, name: str, opened: dict[str, Any]) -> Said:
         return False
 
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INT)
         _beaten(app, CONVERSATIONS, name, screen, show)
         show(state := service.find(app, opened["conversationId"]))
     except KeyboardInterrupt:
@@ -197,13 +201,13 @@ class _Screen:
         """Replace the line below all others by a text, on a terminal that can do that."""
         if text != self.live and self.width and os.environ.get("TERM") != "dumb":
             self.live = text
-            err(fitted(text, self.width - 1), "\r\x1b[2K", "")
+            err(one_line(text, self.width - 1), "\r\x1b[2K", "")
 
 
 def _sentence(text: str) -> str:
     """Return the first sentence of a text, cut where it is long."""
     first = re.split(r"(?<=[.!?…])\s", " ".join(text.split()), maxsplit=1)[0]
-    return fitted(first, GIST)
+    return one_line(first, GIST)
 
 
 def _beaten(

@@ -85,13 +85,6 @@ def columns(stream: Any) -> int:
         return 0
 
 
-def fitted(text: str, most: int) -> str:
-    """Return a text on one line of at most so many characters, cut after a word."""
-    line = one_line(text, most)
-    is_cut = len(line) == most and line[-1] == "…" and " " in line
-    return f"{line.rpartition(' ')[0]}…" if is_cut else line
-
-
 def wrapped(text: str, width: int, indent: str = "") -> str:
     """Return a text whose lines are broken between words at so many columns; 0 breaks none.
 

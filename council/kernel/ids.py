@@ -97,6 +97,7 @@ def slug(text: str, most: int = 60) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return `text` on one line, cut to `most` characters with an ellipsis."""
+    """Return `text` on one line, cut to `most` characters with an ellipsis, behind a word."""
     line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    end = line.rfind(" ", max(0, most - 20), most)  # a longer word is cut itself
+    return line if len(line) <= most else line[: end if end > 0 else most - 1].rstrip() + "…"

@@ -41,7 +41,7 @@ def spawn(
                 os.set_inheritable(number, number < 3 or number in keep)
             except OSError:
                 continue  # the one by which this folder was read
-        return os.posix_spawn(program, argv, env, **how)  # type: ignore[arg-type]
+        return os.posix_spawn(program, argv, env, setsigmask=(), **how)  # type: ignore[arg-type]
 
 
 def born(pid: int) -> str:

@@ -46,7 +46,7 @@ def test_our_lines_are_narrow_and_the_block_is_json(state: State) -> None:
 
 
 def test_what_is_cut_ends_as_formatters_leave_it() -> None:
-    assert page.cut("word " * 9, 20) == "word word word wo..."
+    assert page.cut("word " * 9, 20) == "word word word..."
     assert page.cut("Wait… no", 20) == "Wait... no"
 
 

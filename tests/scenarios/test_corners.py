@@ -77,15 +77,18 @@ def test_a_sealed_answer_is_in_no_output_until_the_round_closes(workspace: Make)
     assert "ZANZIBAR" in w.run("context", "--as", "ben").stdout
 
 
-def test_an_interrupted_ask_pauses_and_ends_its_runs(workspace: Make) -> None:
+@pytest.mark.parametrize("at", ["opened", "shown"])
+def test_an_interrupted_ask_pauses_and_ends_its_runs(workspace: Make, at: str) -> None:
     w = workspace("ann", "ben")
+    journal = w.root / "memory/shared/.council/conversations/k/journal.jsonl"
     for agent in ("ann", "ben"):
         w.program(agent, f"echo $$ > {w.root}/{agent}.pid; exec sleep 60")
     asking = w.start("ask", "A kettle?", "--name", "k")
     assert asking.stderr is not None
-    for line in asking.stderr:
-        if "COLLECT" in line:
-            break
+    while not journal.exists():
+        pass
+    if at == "shown":
+        next(line for line in asking.stderr if "COLLECT" in line)
     asking.send_signal(signal.SIGINT)
     assert asking.wait(30) == 130
     assert w.json("heartbeat", "--wait")["errors"] == []
