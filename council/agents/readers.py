@@ -268,6 +268,6 @@ def words_of(errors: str) -> str:
 def tokens_in(errors: str) -> tuple[int | None, int | None]:
     """Return the tokens, and those of them that were read, of `llm --usage` on standard error."""
     _, mark, told = errors.partition("Token usage: ")
-    words = told.split()[:4] if mark else []  # 1,024 input, 7 output
+    words = told.partition("\n")[0].split()[:4] if mark else []  # 1,024 input, 7 output
     counts = [int(one.replace(",", "")) for one in words[::2] if one.replace(",", "").isdecimal()]
     return (sum(counts), counts[0]) if counts else (None, None)
