@@ -26,6 +26,7 @@ else:
 from council.kernel.errors import Invalid
 
 _PLAIN = {"str": str, "int": int, "float": float, "bool": bool}
+_WORDS = {str: "text", int: "whole number", bool: "boolean", list: "list", dict: "object"}
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
@@ -171,6 +172,6 @@ def _read(kind: str, module: str, value: Any, where: str) -> Any:
 
 def _check(value: Any, kind: Any, where: str) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        wanted = getattr(kind, "__name__", "number")
+        wanted = _WORDS.get(kind, "number")
         raise Invalid("bad-value", f"{where}: {str(value)[:40]!r} is no {wanted}")
     return value
