@@ -17,6 +17,7 @@ from council.kernel.errors import Conflict, Invalid, NotFound, Refused
 from council.kernel.ids import checked_name, cut, digest
 from council.kernel.record import Any
 from council.kernel.times import datetime, timedelta
+from council.kernel.words import load
 
 _HINT = "council explain says what it waits for"
 _SAME = ("topic", "brief", "procedure", "lang", "config")  # they make opening it again a repeat
@@ -89,7 +90,8 @@ def respond(
         one, other = "".join(own.text.split()), "".join(text.split())
         if not other.startswith(one):
             more = not one.startswith(other)
-            body["text"] = f"{own.text.rstrip()}\n\n{text}" if more else own.text
+            told = load(f"texts/question-{state.lang}.txt")["again"]
+            body["text"] = f"{own.text.rstrip()}\n\n{told}\n\n{text}" if more else own.text
     options = list(state.options)
     if now.phase == DELIBERATE and not now.parallel:
         held_after(heard, "", options, False, agent)

@@ -71,8 +71,11 @@ def heard(
     if read.position in form.options.values():  # as `Option B` is read
         given = given.copy(position=read.position)
     heard = answers.merge(read, given, parts)
+    is_advocate = agent in state.participants and state.participants[agent].advocate
+    moot = {f"stance:{peer}" for peer in form.peers if is_advocate}  # they are not counted
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
-        heard = heard.copy(faults=[one for one in heard.faults if one.part != "status"])
+        moot.add("status")
+    heard = heard.copy(faults=[one for one in heard.faults if one.part not in moot])
     first = provisional(state, agent)
     if first is not None:
         heard = answers.merge(first, heard, {fault.part for fault in first.faults})
@@ -82,6 +85,10 @@ def heard(
     told = any(who not in ("", agent) for who, _ in said)  # else nobody can have been quoted
     quoted = [one for one in quotations(words, said, names) if one.found or one.of or told]
     heard = heard.copy(quotations=quoted)
+    if form.kind == "turn":  # a line on somebody that ends with a question puts it to them
+        own = {peer: one.comment[-280:] for peer, one in heard.stances.items()}
+        asks = {peer: words for peer, words in own.items() if words[-1:] == "?"}
+        heard = heard.copy(questions={**asks, **heard.questions})
     asked = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=asked)
 

@@ -148,8 +148,8 @@ class _Told:
         me, council = state.participants.get(agent) or Participant(), state.procedure == "council"
         phase, talks = state.phase.lower(), state.phase == m.DELIBERATE
         loud, goes_on = sight.dominating(state), state.tour < config.max_rounds
-        owed = [*sight.needs(state, agent), *[agent] * bool(self.masks)]
-        needs = [one for one in self.names if one in owed]
+        owed = sight.needs(state, agent)
+        needs = [one for one in self.names if one in owed or (owed and self.masks and one == agent)]
         guides = list(dict.fromkeys(one.agent for one in sight.guidance(state, agent)))
         people, others = state.participants, [one for one in self.entries if one.agent != agent]
         called = f"@{agent}", me.name or f"@{agent}"

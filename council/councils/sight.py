@@ -80,6 +80,7 @@ def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True
     held = [one for one in tally.options if one.holders or one.letter in leading]
     values["options"] = [{**vars(one), "count": len(one.approve)} for one in held]
     values["blockers"] = sum(one.open for one in state.blockers)
+    values["advocates"] = [who for who, one in state.participants.items() if one.advocate]
     forms = {**load(file), "name": lambda one: names.get(one, one)}
     return fill(template(file).partition("\n====\n")[2], values, forms).rstrip("\n").split("\n")
 
@@ -140,7 +141,8 @@ def open_questions(state: State, agent: str) -> dict[str, str]:
             text, stances = entry.text.casefold(), entry.heard.stances
             owed = {a: q for a, q in owed.items() if a not in stances and f"@{a}" not in text}
         elif agent in entry.heard.questions:
-            owed[entry.agent] = entry.heard.questions[agent]
+            more = owed.get(entry.agent), entry.heard.questions[agent]
+            owed[entry.agent] = " ".join(dict.fromkeys(filter(None, more)))
         elif entry.kind == "guidance" and agent not in state.participants:
             owed = {}  # a person has answered
     return owed

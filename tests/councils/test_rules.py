@@ -288,7 +288,7 @@ def test_asked_once_and_the_second_answer_counts() -> None:
     assert play.says("a", "Tiles.", heard=Heard(position="Tiles.")) == "recorded"
     assert play.says("a", "Hm.", heard=FAULTY) == "already-recorded"
     entry = play.state.entries[0]
-    assert entry.text == "Hm.\n\nTiles." and entry.heard.position == "Tiles."
+    assert entry.text == "Hm.\n\n(When asked again:)\n\nTiles." and entry.heard.position == "Tiles."
     assert hearing.provisional(play.state, "a") is None
 
 
@@ -296,7 +296,8 @@ def test_asked_once_and_the_second_answer_counts() -> None:
     ("second", "text"),
     [("One is enough.\n\nSTATUS: AGREED", "One is enough.\n\nSTATUS: AGREED"),
      ("One  is enough. STATUS: AGREED", "One  is enough. STATUS: AGREED"),
-     ("Two is", "One is enough.\n\nTwo is"), ("One is enough", "One is enough.")],
+     ("Two is", "One is enough.\n\n(When asked again:)\n\nTwo is"),
+     ("One is enough", "One is enough.")],
 )  # fmt: skip
 def test_a_second_answer_is_taken_and_what_it_repeats_not_doubled(second: str, text: str) -> None:
     play = Play()
@@ -386,10 +387,27 @@ def test_questions_are_owed_until_their_asker_is_answered() -> None:
     owed = [("a", "b", "What does it cost?"), ("a", "human", "Who pays?")]
     assert sight.unanswered(play.state) == owed
     play.says("c")
+    play.says("a", heard=Heard(questions={"b": "By when?"}))
+    assert sight.open_questions(play.state, "b") == {"a": "What does it cost? By when?"}
     play.says("b", "@a: 40 euros.")
     assert sight.open_questions(play.state, "b") == {} and sight.unanswered(play.state) == owed[1:]
     play.do(decisions.say, "I do.", "anna")
     assert sight.unanswered(play.state) == []
+
+
+def test_a_stance_may_end_with_a_question_and_an_advocates_is_not_asked_about() -> None:
+    play = Play("deliberation", advocate="c")
+    for agent in "ab":
+        play.says(agent, heard=Heard(position=agent, confidence=4))
+    stances = "- @a: partial — It is dear. Who pays?\n- @b: agree — but only in May"
+    text = f"## Position\nTin.\n\n## Responses to Others\n{stances}\n\n## Confidence\n4"
+    told = hearing.heard(play.state, "c", text)
+    assert (told.heard.questions, told.question) == ({"a": "It is dear. Who pays?"}, "")
+    assert "Not counted, as devil's advocate: c" in sight.told(
+        play.state, sight.tally(play.state), {}
+    )
+    play.state.participants["c"].advocate = False
+    assert "@b: I read" in hearing.heard(play.state, "c", text).question
 
 
 # --- runs ---
