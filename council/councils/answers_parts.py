@@ -35,7 +35,7 @@ def bare(text: str, prompt: str) -> str:
         begin, end = search("thought", text), search("thought ends", text)
         if end and (begin is None or end.start() < begin.start()):
             text = text[end.end() :]  # the thought began with the text
-        for wrapping in ("channels", "thought", "thought ends", "other turn", "token", "call"):
+        for wrapping in ("channels", "thought", "thought ends", "other turn", "call", "token"):
             text = without(wrapping, text)
         text = _inside(text.strip())
     return text

@@ -94,6 +94,7 @@ def test_an_echo_of_the_prompt_says_nothing() -> None:
 
 def test_what_is_recorded_is_kept_to_the_letter() -> None:
     text = 'My draft.\n\n<!--council-state\n{"a": 1}\n-->\n\n## Participants\n- 🐢 Bob (agent:bob): AGREED\n\nA\u00a0b.'
+    text += "\n\n`<|im_end|>` and `<tool_call>` and `<|channel|>` and [TOOL_CALLS] are words here."
     assert said(text, FREE) == text
     assert said(f"<think>\nhm\n</think>\n{text}\n</think>", FREE) == text
 
