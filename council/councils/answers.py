@@ -6,8 +6,7 @@ once, in one question; of the second answer only those parts are taken.
 
 from __future__ import annotations
 
-from council.councils.model import AGREED, Fault, Heard
-from council.councils.model import Form as Form
+from council.councils.model import AGREED, Fault, Form, Heard
 from council.kernel.ids import cut
 from council.kernel.record import Any
 
@@ -116,13 +115,12 @@ def _questions(text: str, form: Form) -> dict[str, str]:
         text = without(name, text)
     peers = "|".join(sorted((*form.peers, "human"), key=len, reverse=True))
     found: dict[str, list[str]] = {}
-    others = rf"(?P<others>(?:@(?:{peers})(?:,|\s*&|\s(?:and|et|und|y)\b)\s*)*)"
-    asking = pattern(f"(?i){{=quoted}}|{others}@(?P<who>{peers}){{=asks}}", "")
+    others = rf"(?:@(?:{peers})(?:,|\s*&|\s(?:and|et|und|y)\b|\s(?=@))\s*)*"
+    asking = pattern(rf"(?i){{=quoted}}|(?<![\w.])(?P<whom>{others}@(?:{peers})){{=asks}}", "")
     for one in asking.finditer(text.replace("\\", "")):
-        for who in [*one["others"].split(), one["who"]] if one["who"] else []:
-            if (peer := who.strip("@,&").casefold()) in (*form.peers, "human"):
-                words = " ".join(one["asked"].split())
-                found.setdefault(peer, []).append(words.lstrip(" :,—–-*"))
+        words = " ".join((one["asked"] or "").split()).lstrip(" :,—–-*")
+        for who in pattern(r"@([\w-]+)", "").findall(one["whom"] or ""):
+            found.setdefault(who.casefold(), []).append(words)
     return {who: " ".join(dict.fromkeys(asked)) for who, asked in found.items()}
 
 

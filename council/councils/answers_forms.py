@@ -14,19 +14,19 @@ from itertools import takewhile
 from council.councils.answers_parts import PARTS, Part, fenced, parts, readable, strongest, unmarked
 from council.councils.answers_words import fold, pattern, plain, search, value, without
 from council.councils.model import AGREED, DONE, STANCES, Fault, Form, Heard, Stance
+from council.councils.verdict import same
 from council.kernel.record import Any, Record
 
 Peers = dict[str, str]  # id to name
 Said = tuple[dict[str, Stance], list[Fault]]
 _DECIDED = ("recommendation", "decision")
-_SHORT = 700  # characters
 _PROSE = ("", "position", "final", "consensus", "synthesis")
 
 
 def read_form(text: str, form: Form) -> Heard:
     """Return what is understood of an unwrapped answer, but for the questions in it."""
     text = text.replace("\\_", "_")
-    passed = pattern(rf"\W*+(?:{re.escape(form.author)}\W++)?(?:{{pass}}\W*+)?", plain(text))
+    passed = pattern(rf"\W*+(?:{re.escape(form.author)}\W++)?(?:{{=a pass}}\W*+)?", plain(text))
     if all(passed.fullmatch(plain(line)) for line in text.split("\n")):
         return Heard(faults=[Fault(part="answer", code="nothing-said")])
     text, quoted = _own(readable(text, form.kind == "contribution"), form)
@@ -70,7 +70,7 @@ def unlabelled(text: str, form: Form) -> str:
 def _nothing_but(text: str, found: list[Part]) -> Fault | None:
     """Return the fault of a short text that only refuses, or reports how a program failed."""
     said = plain(text) if all(part.name in ("", "status", "reasoning") for part in found) else ""
-    codes = ("refusal", "program-error") if len(said) < _SHORT else ()
+    codes = ("refusal", "program-error") if len(said) < 700 else ()
     code = next((code for code in codes if search(code.replace("-", " "), said)), "")
     return Fault(part="answer", code=code, seen=text.strip()[:600]) if code else None
 
@@ -158,17 +158,20 @@ def _chosen(words: str, form: Form) -> str:
     is_it = [one for one, text in form.options.items() if text.strip(" .").casefold() == exact]
     raw = _bare(without("no choice", plain(words)))
     options = {one: _bare(without("no choice", plain(t))) for one, t in form.options.items()}
-    same = is_it or [letter for letter, option in options.items() if option == raw != ""]
+    told = [one for one, t in options.items() if re.search(rf"(?<!\w){re.escape(t)}(?!\w)", raw)]
+    fits = [one for one, text in form.options.items() if same(words, [text]) is not None]
+    equal = is_it or [letter for letter, option in options.items() if option == raw != ""]
+    equal = equal or (fits if fits == told and "?" not in raw else [])
     word = value("choice", raw)[0]
-    if word or len(same) == 1:  # an option may be called new
-        return same[0] if len(same) == 1 and word != "abstain" else word
+    if word or len(equal) == 1:  # an option may be called new
+        return equal[0] if len(equal) == 1 and word != "abstain" else word
     found = search("letter", raw)
     letter, tail = (found[1].upper(), found[2]) if found else ("", "")
-    told = [one for one in options.values() if re.match(re.escape(one) + r"(?!\w)", _bare(tail))]
-    longest = max(told, key=len, default="")  # it may begin with another one
+    rest = _bare(tail)
+    next_to = [one for one in options.values() if re.match(re.escape(one) + r"(?!\w)", rest)]
+    longest = options.get(rest.upper()) or max(next_to, key=len, default="")
     plainly = longest == options.get(letter) if longest else search("reason", tail)
-    doubt = search("letter doubt", _bare(tail))
-    return letter if letter in options and plainly and not doubt else ""
+    return letter if letter in options and plainly and not search("letter doubt", rest) else ""
 
 
 def _named(found: list[Part], position: str, form: Form) -> str:
@@ -298,9 +301,8 @@ def stances(found: list[Part], peers: Peers, needs: list[str]) -> Said:
     spoken = {peer for entry in entries for peer in entry.peers}
     for part in found:
         if part.name not in ("responses", "response", "blocking", "status"):
-            loose = [entry for entry in _entries(part, names) if entry.plainly]
-            loose = [entry for entry in loose if not spoken.intersection(entry.peers)]
-            entries += [entry.copy(lines=entry.lines[:1]) for entry in loose]
+            loose = [one for one in _entries(part, names) if one.plainly]
+            entries += [one.copy(lines=one.lines[:1]) for one in loose if not spoken & {*one.peers}]
     said = [words for part in responses for words in part.paragraphs()]
     doubts = [words for words in said if search("later words", plain(words))]
     clear, faults = dict[str, Stance](), []

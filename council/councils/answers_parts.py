@@ -20,10 +20,10 @@ _COUNCIL = ("blocking", "resolved", "status")
 _SYNTHESIS = ("recommendation", "decision", "consensus", "disagreement", "insights", "synthesis")
 PARTS = {"turn": _TURN, "vote": _TURN, "synthesis": _SYNTHESIS, "contribution": _COUNCIL}
 _NAMED = ("other", *_SYNTHESIS, *_COUNCIL, *(name for name in _TURN if name != "response"))
-_UNIFORM = {"unseen": "", "blank": " ", "hyphen": "-", "escaped": r"\1", "boxed": r"\1"}
-_UNIFORM |= {"line break": "\n", "comment": "", "joined tags": r"\1\n", "tag": r"\n## \1\n"}
-_UNIFORM |= {"end tag": "\n---\n", "header": "", "empty row": "", "row": r"- \1: \2"}
-_UNIFORM |= {"status behind text": r"\1\n\n\2", "row of keys": r"- @\1: \2 — \3"}
+_UNIFORM = {"unseen": "", "blank": " ", "hyphen": "-", "escaped": r"\1\2", "line break": "\n"}
+_UNIFORM |= {"comment": "", "joined tags": r"\1\n", "tag": r"\n## \1\n", "end tag": "\n---\n"}
+_UNIFORM |= {"header": "", "row": r"- \1: \2", "status behind text": r"\1\n\n\2"}
+_UNIFORM |= {"row of keys": r"- @\1: \2 — \3", "corrected part": r"\1 (corrected)\2"}
 
 
 def bare(text: str, prompt: str) -> str:
@@ -183,7 +183,7 @@ def strongest(found: list[Part], name: str) -> list[Part]:
     own = [part for part in found if part.name == name]
     every = name in (*_COUNCIL, "reasoning", "response")
     best = max((part.shape for part in own if not every), default=0)
-    return [part for part in own if part.shape >= best]
+    return [part for part in own if part.shape >= best or part.besides == "corrected"]
 
 
 def label_of(words: str, author: str) -> tuple[str, str]:
@@ -208,7 +208,8 @@ def unmarked(words: str) -> str:
 
 def _labelled(line: str, heading: re.Match[str] | None, now: Part, form: Form) -> Part | None:
     """Return the part that a line begins, or None."""
-    found = search("label line", unmarked((heading[2] if heading else line)[:2000]))
+    own = without("in brackets", unmarked((heading[2] if heading else line)[:2000]), r"\1")
+    found = search("label line", own)
     name, besides = label_of(found["label"], form.author) if found else ("", "")
     shape = HEADING if heading else BOLD if found and found["bold"] else PLAIN
     if not found or not name:

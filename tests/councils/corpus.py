@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from council.councils.answers import Form, read
-from council.councils.model import Heard
+from council.councils.answers import read
+from council.councils.model import Form, Heard
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 PEERS = {"claude": "Claude", "gpt": "GPT"}

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from council.councils import hearing
-from council.councils.answers import Form, merge, question, read, said
+from council.councils.answers import merge, question, read, said
 from council.councils.answers_forms import unlabelled
 from council.councils.hearing import Stated, written
-from council.councils.model import STANCES, Heard, Stance
+from council.councils.model import STANCES, Form, Heard, Stance
 from council.kernel.errors import Invalid
 from council.kernel.words import template
 from tests.councils import corpus
@@ -349,7 +349,7 @@ def test_a_position_that_begins_with_a_letter_is_that_option(position: str, choi
 def test_plain_contributions_are_read_without_expressions() -> None:
     """The word file and `re` cost more start-up than the whole of a usual answer."""
     code = (
-        "import sys; from council.councils.answers import Form, read; before = 're' in sys.modules;"
+        "import sys; from council.councils.answers import read; from council.councils.model import Form; before = 're' in sys.modules;"
         "read('Yes: a small script, since it is cheap.\\n\\n- one\\n- two', Form(kind='contribution'));"
         "assert before or 're' not in sys.modules; assert 'council.councils.answers_forms' not in sys.modules"
     )
