@@ -41,7 +41,7 @@ class Said(Record):
     tokens: int | None = None  # None is unknown
     input: int | None = None  # those of `tokens` that its model read
     usd: float | None = None
-    strange: str = ""  # the first line that is no event
+    strange: str = ""  # the first line that is no event, or all of a short text
 
     def is_hopeless(self) -> bool:
         """Return whether its own further tries are pointless."""
@@ -89,7 +89,7 @@ class Listener:
 
 
 def _plain(text: str) -> Said:
-    return Said(text=text)
+    return Said(text=text, strange=text.strip() if len(text) < WORDS else "")
 
 
 def _table(name: str) -> dict[str, Any]:
@@ -253,15 +253,15 @@ def classified(words: str, status: int = 0, code: str = "") -> str:
     return (found if is_finer or by_status in ("", "unreachable") else "") or by_status or "crashed"
 
 
-def words_of(errors: str) -> str:
-    """Return the lines of standard error that say what went wrong, "" where there are none."""
+def words_of(errors: str, *, failed: bool = True) -> str:
+    """Return the lines of standard error that say what went wrong, or the last one if it failed."""
     import re  # late: of a failure only
 
     plain = re.sub(r"\x1b\[[\d;]*[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f]", "", errors)
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     telling = r"\b(error|failed|fatal|stopped|cannot)\b|^\d\d\d\b"
     places = [at for at, one in enumerate(lines) if re.search(telling, one, re.I)]
-    at = (places or [max(0, len(lines) - 1)])[-1]
+    at = [len(lines) - failed, *places][-1]
     return re.sub(r"^(error: )+", "", " ".join(lines[at : at + 2]), flags=re.I)[:WORDS]
 
 

@@ -78,7 +78,9 @@ def judged(
             told = said.refusal or output.text.strip() or said.reason
             output.code, output.words = "refused-by-model", f"the model refused: {told[:200]}"
         elif not by_tool and not output.text.strip():
-            output.code, output.words = "no-answer", said.strange or "it ended without an answer"
+            last = readers.words_of(said.strange or errors * (not said.is_over), failed=False)
+            output.code = readers.classified(last).replace("crashed", "no-answer")
+            output.words = readers.told(last or said.strange) or "it ended without an answer"
     else:
         last = said.fault or readers.words_of(errors)
         if code not in ("", "hopeless"):
@@ -87,10 +89,10 @@ def judged(
             how = f"signal {-exit_code}" if exit_code < 0 else f"exit {exit_code}"
             last = last or ("its output ended before its turn did" * is_cut or said.strange)
             output.code = readers.classified(last, said.status, said.code)
-            output.words = readers.told(last) or f"it ended with {how}, silently"
+            silently = ", silently" * (not said.text)
+            output.words = readers.told(last) or f"it ended with {how}{silently}"
             output.words += f" ({how})" if output.code == "crashed" and last and exit_code else ""
-    line = " ".join(output.words.split())
-    output.words = "".join(letter for letter in line if letter.isprintable())
+    output.words = "".join(filter(str.isprintable, " ".join(output.words.split())))
     return output
 
 
