@@ -88,7 +88,7 @@ FAILURES = [  # status, kind, body, then code and a part of the words
     (404, JSON, '{"error": {"message": "no model m"}}', "bad-model", "/v1/chat/completions"),
     (200, "text/html", "<html>Log in</html>", "bad-settings", "a page for people"),
     (200, "", stream({"error": "GPU on fire"}), "crashed", "GPU on fire"),
-    (302, "text/html", "", "crashed", "it sends us to https://elsewhere.example/"),
+    (302, "text/html", "", "bad-settings", "it sends us to https://elsewhere.example/"),
 ]
 
 

@@ -52,15 +52,15 @@ def main() -> None:
             known, told = status not in (400, 422, 500, 501), words.casefold()
             refused = [names for names, signs in MAY_GO if any(sign in told for sign in signs)]
             gone = [one for names in refused for one in names if one in body and not known]
-            for name in gone:
-                del body[name]
             if gone:
+                body = {name: one for name, one in body.items() if name not in gone}
                 continue
             sent, where = error.response.headers, f" at {error.request.url}" * (status == 404)
+            code = error.code
             if to := sent.get("location"):
-                words = f"it sends us to {to}: is base_url right?"
+                code, words = "bad-settings", f"it sends us to {to}: is base_url right?"
             words += f"; retry after {sent['retry-after']} s" if "retry-after" in sent else ""
-            return _tell(fault=f"HTTP {status}{where}: {words}", status=status, code=error.code)
+            return _tell(fault=f"HTTP {status}{where}: {words}", status=status, code=code)
         except openai.APIConnectionError as error:
             words = f"no connection to {client.base_url}: {error.__cause__ or error}"
             return _tell(fault=words, code="unreachable")
