@@ -8,7 +8,7 @@ import sys
 from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
 from council.kernel.record import Record
-from council.kernel.words import template
+from council.kernel.words import load, template
 
 _DRIVERS = ("openai", "openclaw")
 _MOST_ARGUMENT = 120_000  # bytes; Linux takes one argument of 128 KiB at most
@@ -131,11 +131,10 @@ def fault(agent: AgentSettings, environ: dict[str, str], root: str) -> tuple[str
 
 def cure(code: str, agent: AgentSettings, lang: str = "en") -> str:
     """Return what a person does about a failure, as one sentence; "" where nothing is known."""
-    lines = template(f"texts/cures-{lang}.txt").split("\n")
-    rows = dict(line.split(": ", 1) for line in lines if ": " in line)
-    known = _rows()
+    rows, known = load(f"texts/cures-{lang}.txt"), _rows()
     row = known.get(agent.driver) or known.get(agent.preset, Preset())
-    values = {"agent": agent.id, "program": (agent.argv or row.argv or ["?"])[0]}
-    values |= {"login": row.login or agent.api_key_env or "-", "model": agent.model or "-"}
-    values["key"] = agent.api_key_env or (row.keys or ["OPENAI_API_KEY"])[0]
+    program = (agent.argv or row.argv or ["?"])[0]
+    values = {"agent": agent.id, "program": program, "asked": agent.base_url or program}
+    values |= {"login": row.login or values["asked"], "model": agent.model or "-"}
+    values["key"] = agent.api_key_env or "".join((row.keys or agent.env)[:1]) or "its variable"
     return _filled(rows.get(code, ""), values)

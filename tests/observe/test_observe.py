@@ -96,7 +96,7 @@ def test_problems_of_the_workspace(ws):
     [("", [], "not-started", "council heartbeat"), ("", ["halt"], "halted", "council resume --all"),
      ("max_runs_per_day = 1", ["count"], "max_runs_per_day", "raise max_runs_per_day"),
      ("max_usd_per_day = 0.5", ["count"], "max_usd_per_day", "raise max_usd_per_day"),
-     ("failures_before_rest = 1", ["fail"], "resting", "Run /nonexistent/ada by hand")],
+     ("failures_before_rest = 1", ["fail"], "resting", "Give /nonexistent/ada the prompt")],
 )  # fmt: skip
 def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, code, cure):
     with open(f"{ws.root}/council.toml", "a") as file:

@@ -101,6 +101,10 @@ def test_every_failure_has_a_cure_in_both_languages():
         assert len(set(cures)) == len(codes)
     assert "claude, then /login" in programs.cure("refused-key", agent)
     assert programs.cure("nonesuch", agent) == ""
+    own = AgentSettings(id="ada", argv=["prog"])
+    assert "(prog), or set a valid key in its variable" in programs.cure("refused-key", own)
+    server = AgentSettings(id="ada", driver="openai", base_url="http://s/v1")
+    assert "http://s/v1" in programs.cure("no-answer", server)
 
 
 SCRIPT = """
