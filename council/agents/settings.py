@@ -220,9 +220,10 @@ def parsed(content: bytes) -> Settings:
             continue
         agent = made.agents[ident] = AgentSettings()
         take(agent, table, f"agents.{ident}.", agent.faults)
-    relay = made.tables.get("relay", {})
+        if agent.faults and {"argv", "preset", "base_url"} & table.keys():
+            agent.driver = agent.driver or "command"  # it is no person
     for key in ("role", "dirigentRole"):  # a slave with a slip here would decide by itself
-        if relay.get(key, "master") not in ("master", "slave"):
+        if made.tables.get("relay", {}).get(key, "master") not in ("master", "slave"):
             wrong.append(f"relay.{key} must be one of master, slave")
     if wrong:
         raise _invalid("; ".join(wrong))

@@ -100,7 +100,7 @@ def test_what_is_harmless_is_named(root):
         "council.toml: unknown setting agents.A b",
         "council.toml: agents.ada.argv must be a list of texts, not 'x'",
     ]
-    assert found.agent("ada").faults
+    assert found.agent("ada").faults and found.agent("ada").driver == "command"  # no person
 
 
 def test_an_agent_is_its_table_then_its_soul_then_defaults(root):
