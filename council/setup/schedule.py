@@ -87,9 +87,8 @@ def schedule(
 
 def clocks(root: str, env: Mapping[str, str]) -> list[dict[str, str]]:
     """Return what runs the heartbeat of `root` as this user: its `kind`, and `when`."""
-    openclaw = ["openclaw cron list"] * os.path.exists(f"{root}/{starting.CLOCK}")
-    kinds = {"cron": _crontab_times(root, env), "openclaw": openclaw}
-    kinds |= {"systemd": _timer_times(root, env)}
+    kinds = {"cron": _crontab_times(root, env), "systemd": _timer_times(root, env)}
+    kinds["openclaw"] = ["openclaw cron list"] * os.path.exists(f"{root}/{starting.CLOCK}")
     return [{"kind": kind, "when": one} for kind, found in kinds.items() for one in found]
 
 
@@ -131,10 +130,8 @@ def _crontab(env: Mapping[str, str]) -> str:
 
 def _change_crontab(root: str, made: str, env: Mapping[str, str]) -> None:
     """Put lines between the markers of a workspace, or remove them; all else byte for byte."""
-    before, (begin, end) = (
-        _crontab(env),
-        (f"^{re.escape(one + root)}\\s*?$" for one in (BEGIN, END)),
-    )
+    before = _crontab(env)
+    begin, end = (f"^{re.escape(one + root)}\\s*?$" for one in (BEGIN, END))
     others = re.sub(rf"{begin}\n(?:.*\n)*?{end}\n?", "", before, flags=re.M)
     if re.search(f"{begin}|{end}", others, re.M):
         what = f"the markers for {root} in the crontab do not match"
@@ -214,9 +211,12 @@ def _timer_times(root: str, env: Mapping[str, str]) -> list[str]:
         found = [settings.content(path) or b"" for path in paths]  # a unit may be a link
         service, timer = (one.decode("utf-8", "replace") for one in found)
         text = service.replace("%%", "%").replace("$$", "$").replace("\n", " ").replace("%h", "~")
-        if is_heartbeat(text, root):
+        starts = re.search(r"^On(Calendar|(Active|Boot|Startup)Sec)=.", timer, re.M)
+        if starts and is_heartbeat(text, root):
             when = re.search(r"OnUnit\w*activeSec=(.*)", timer, re.I)
-            rows.append(when[1] if when else "by the calendar")
+            kills = "; it ends the agents' runs: add KillMode=process to the service"
+            kills *= "KillMode=process" not in service
+            rows.append((when[1] if when else "by the calendar") + kills)
     return rows
 
 

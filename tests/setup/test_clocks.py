@@ -94,20 +94,26 @@ def test_a_line_written_by_hand(machine, line, runs, monkeypatch):
     assert not schedule.clocks(os.path.dirname(root), env)
 
 
-@pytest.mark.parametrize("is_enabled", [True, False])
-def test_units_that_are_enabled_are_clocks(machine, is_enabled):
+KILLS = "420s; it ends the agents' runs: add KillMode=process to the service"
+
+
+@pytest.mark.parametrize(
+    ("gone", "when"),
+    [("", ["420s"]), ("OnActiveSec=", []), ("KillMode=", [KILLS]), ("WantedBy=", [])],
+)
+def test_units_that_are_enabled_are_clocks(machine, gone, when):
     _, root, env = machine
     made = schedule.schedule(App(root, env=env), systemd=True, every="7m")
     for path, unit in made["files"].items():
         os.makedirs(f"{os.path.dirname(path)}/timers.target.wants", exist_ok=True)
         with open(f"{path}.mine", "w") as file:
-            file.write(unit)
+            file.writelines(one for one in unit.splitlines(True) if not gone or gone not in one)
         os.symlink(f"{path}.mine", path)
-    if is_enabled:
+    if gone != "WantedBy=":
         wants = f"{keys.config(env)}/systemd/user/timers.target.wants"
         os.symlink("../x", f"{wants}/{keys.unit(root)}.timer")
     found = schedule.clocks(root, env)
-    assert found == [{"kind": "systemd", "when": "420s"}] * is_enabled
+    assert found == [{"kind": "systemd", "when": one} for one in when]
     assert not schedule.clocks(os.path.dirname(root), env)
 
 
