@@ -48,8 +48,7 @@ def show(app: App, given: Given) -> Said:
     if which and not app.is_open(which):  # an id is meant before a part of a title
         rows = _artifacts(app) if which[:4] == "art_" else [*_brief(app, which), *_agents(app)]
         for row in [row for row in rows if which == next(iter(row.values()))]:
-            known = {_label(key): one for key, one in row.items() if one}
-            known.pop("agent name", "")  # the same as its name
+            known = {_label(key): one for key, one in row.items() if one and key != "agentName"}
             if "agentId" in row:
                 from council.delegation import service  # late: as above
 
@@ -165,7 +164,7 @@ def log(app: App, given: Given) -> Said:
     for _ in named.changes(app.root, given.follow):
         rows = list(read(app, given.which, _since(given)))
         data, seen = rows[seen:][-(given.number or 0) :], len(rows)
-        said = Said(data=data, more={"rows": data}, reply="log")
+        said = Said(data=data, more={"rows": data * (form == "text")}, reply="log")
         if form in ("json", "otlp"):
             said.text = "\n".join(map(codec.printed, data))
         if form == "protocol":

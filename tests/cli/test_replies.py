@@ -32,7 +32,8 @@ PLAY = [
     ("list --search rum", 0, "Nothing matches."),
     ("list agents", 0, "ada   Ada "), ("show ada", 0, "agent id: ada"),
     ("log", 0, "    answered: ada, RESPONDED"), ("log --format json", 0, '"type":"answered"'),
-    ("check", 0, "k: well formed"), ("doctor", 0, "✓ agent      ada answers by hand"),
+    ("log --format protocol", 0, ""), ("check", 0, "k: well formed"),
+    ("doctor", 0, "✓ agent      ada answers by hand"),
     ("heartbeat", 0, "Nothing was due."), ("context --as bea", 0, "Tea?"),
     ("wait --as bea", 0, "bea: your turn in COLLECT, round 1 of k"),
     ("wait --as ada --timeout 1s", 7, "ada: not your turn yet"),
@@ -50,6 +51,8 @@ PLAY = [
     ("explain k", 0, "k (minutes): over\n  read it: "), ("cancel k", 5, "k is over"),
     ("say k --stars 4", 0, "4 of 5 (mean 4.0)"), ("convene Two? --name two", 0, "opened two"),
     ("cancel two --reason Twice.", 0, "two: cancelled\n  minutes: "),
+    (f"convene Three?{'-or-not' * 9} --name t", 0, "opened t"), ("stop --now", 0, "t: stopped"),
+    ("list minutes", 0, "  Three?-or-not"),
     ("list minutes --json", 0, '"outcome":"cancelled"'),
     ("wait --as ada --name k", 8, "k is over\n  minutes: "),
     ("forget k --dry-run", 0, "remove conseils/"),
@@ -70,7 +73,9 @@ def test_each_command_says_what_it_did(
     monkeypatch.chdir(tmp_path)
     for line, code, words in PLAY:
         assert (way_in.run(line.split()), line) == (code, line)
-        printed = "".join(capsys.readouterr())
+        out, err = capsys.readouterr()
+        printed, wide = out + err, [one for one in out.splitlines() if len(one) > 80]
+        assert line.partition(" ")[0] != "list" or not [one for one in wide if "/" not in one]
         assert words in printed, f"{line}\n{printed}"
 
 
