@@ -6,6 +6,8 @@ Each returns the events that the command causes, [] where it repeats what is rec
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 from council.councils import model as m
 from council.councils import rules, sight
 from council.councils.evolution import as_answered, evolve, said_by, speaker
@@ -106,7 +108,7 @@ def outcome_of(events: list[Event]) -> str:
 
 
 def _print(text: str) -> str:
-    return digest(plain(text))[:16]
+    return digest(normalize("NFC", plain(text)))[:16]
 
 
 def _prints(own: Entry | None, text: str, key: str) -> list[str]:

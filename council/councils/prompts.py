@@ -200,7 +200,8 @@ class _Told:
         code = digest("\n".join([state.mark, self.agent, *fixed, *short]))[:8]
         while any(code in text for text in (*fixed, *short)):
             code = digest(code)[:8]
-        named = {f"art_{part[:64]}" for text in (brief, *texts) for part in text.split("art_")[1:]}
+        every = (state.topic, *fixed, *texts)
+        named = {f"art_{part[:64]}" for text in every for part in text.split("art_")[1:]}
         entries = [
             {**vars(one), "id": self.ident(one), "text": text,
              "false": [f"“{cut(said.text.translate(_BARE), 40)}”"

@@ -109,9 +109,12 @@ def test_sealed_answers_are_in_no_prompt_but_their_authors(procedure: str) -> No
 
 def test_collect_tells_the_five_steps_and_challenge_asks_for_exact_words() -> None:
     state, ident = answered(rounds=0).state, "art_" + "0123456789abcdef" * 4
-    state.brief = f"Review #REF:{ident} please, and art_no."
-    first = prompts.prompt(state, "a", "contribution", run="r")
-    assert f"council artifact fetch {ident} --out" in first
+    for named in ("notes", "private", "topic", "brief"):
+        state.brief, state.notes, state.private, state.topic = "Buy?", [], {}, "Buy?"
+        told = f"Review #REF:{ident} please, and art_no."
+        setattr(state, named, {"notes": [told], "private": {"a": told}}.get(named, told))
+        first = prompts.prompt(state, "a", "contribution", run="r")
+        assert f"council artifact fetch {ident} --out" in first
     for step in ("Read the state", "your own position", "Do not read", "Write", "RESPONDED"):
         assert step in first
     state = answered().state

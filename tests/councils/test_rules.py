@@ -192,8 +192,8 @@ def test_rejected_goes_back_once() -> None:
 
 def test_a_repeat_counts_once_and_another_text_is_refused() -> None:
     play = Play()
-    assert play.says("a", "Buy.") == "recorded"
-    assert play.says("a", "\nBuy.  \r\n") == "already-recorded"
+    assert play.says("a", "Buy: é.") == "recorded"
+    assert play.says("a", "\nBuy: e\u0301.  \r\n") == "already-recorded"
     with pytest.raises(Conflict, match="answered"):
         play.says("a", "Sell.")
     with pytest.raises(Refused, match="asked for in COLLECT"):
