@@ -210,7 +210,8 @@ def accept(
         what = f"no session for a {kind}: {made.session_key[:80]!r}"
         raise Invalid("bad-session", what, "leave --session out")
     lists: Lists = getattr(policy, kind)
-    if {sender, "*"} & {*lists.deny} or not {sender, "*"} & {*lists.allow}:
+    allow, deny = ({one.strip().casefold() for one in x} for x in (lists.allow, lists.deny))
+    if {sender, "*"} & deny or not {sender, "*"} & allow:
         what = f"policy.json of {target} lets {sender} send it no {kind}"
         raise Refused("E08", what, f"memory/agents/{target}/policy.json", guard="policy")
     if isinstance(made, Call):

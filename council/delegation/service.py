@@ -178,8 +178,8 @@ def policy_of(app: App, agent: str) -> ledger.Policy:
     """Return an agent's policy: without a file all may write to it, with a broken one nobody."""
     path = f"memory/agents/{agent}/policy.json"
     try:
-        data = codec.loads(artifacts.read(f"{app.root}/{path}") or b"{}", path)
-        return ledger.Policy.from_json(data, path)
+        data = artifacts.read(f"{app.root}/{path}")
+        return ledger.Policy.from_json(codec.loads(data, path) if data is not None else {}, path)
     except Invalid as error:
         fix = f"correct it, or delete it to allow every agent; until then none may call {agent}"
         raise Invalid("bad-policy", error.message, fix) from None

@@ -168,14 +168,18 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
 
 
 def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
-    for agent, policy in (("bob", "<<<<<<< HEAD\n{}\n"), ("eve", '{"call": 5}')):
+    for agent, policy in (("bob", "<<< HEAD\n{}\n"), ("eve", '{"call": 5}'), ("ada", "")):
         Path(f"{ws.root}/memory/agents/{agent}/policy.json").write_text(policy)
     Path(f"{ws.root}/memory/agents/eve/SOUL.md").write_text("---\nname: Bob\n---\n")
     os.link(ws.app.page_of("k"), f"{ws.root}/other")
     os.unlink(f"{ws.root}/skills/council/SKILL.md")
     found = {one["found"] for one in doctor.doctor(ws.app)["findings"] if not one["ok"]}
     for words in (
-        *("not found: /nonexistent/ada", "bob/policy.json: not JSON: Expecting value: line 1"),
+        *(
+            "not found: /nonexistent/ada",
+            "ada/policy.json: not JSON",
+            "bob/policy.json: not JSON: Expecting value: line 1",
+        ),
         *("eve/policy.json.call: not an object", "bob and eve have the same name"),
         *("hard link", "skills/council/SKILL.md is missing"),
     ):
