@@ -54,7 +54,7 @@ def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
 
 def addressed(text: str, members: dict[str, Member]) -> str:
     """Return the agent whose `@id` or `@name` a text begins with, "" for nobody."""
-    begin = text.lstrip().casefold()
+    begin = text.lstrip(" \t\n*").casefold()
     if begin[:1] != "@":
         return ""
     for ident, one in members.items():
