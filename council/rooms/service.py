@@ -31,7 +31,7 @@ def named(app: App, which: str) -> str:
     for name in ROOMS.names(app) if word.isdecimal() else ():
         if ROOMS.document(app, name).peek().channel == word:
             return name
-    hint = f"there are: {', '.join(ROOMS.names(app)[:10])}"
+    hint = f"there are: {', '.join(ROOMS.names(app)[:10]) or 'none'}"
     raise NotFound("no-room", f"there is no room {which[:64]!r}", hint)
 
 
