@@ -57,13 +57,10 @@ class Listener:
 
     def __init__(self, reader: str | Callable[[str], Said]) -> None:
         self.said, self._rest = Said(), b""
-        self._whole: Callable[[str], Said] = _plain
+        self._whole: Callable[[str], Said] = _plain if isinstance(reader, str) else reader
         self.is_plain = reader == "text"
-        self._rules: list[dict[str, Any]] = []
-        if not isinstance(reader, str):
-            self._whole = reader
-        elif not self.is_plain:
-            self._rules = _table("readers")[reader]
+        has_rules = isinstance(reader, str) and not self.is_plain
+        self._rules: list[dict[str, Any]] = _table("readers")[str(reader)] if has_rules else []
 
     def hear(self, data: bytes, *, last: bool = False) -> None:
         """Take what was printed next; the `last` line needs no end."""

@@ -158,7 +158,8 @@ def run_ended(
 def rest_of(state: Registry, settings: AgentSettings, now: datetime) -> Failing | None:
     """Return why an agent rests now; None where it does not, or its settings were mended."""
     found = _before(state, settings.id, settings.digest())
-    return found if found.until > times.text(now) else None
+    was_ahead = found.at > times.text(now + timedelta(minutes=1))  # the clock was set back
+    return found if found.until > times.text(now) and not was_ahead else None
 
 
 def today(state: Registry, now: datetime) -> Day:

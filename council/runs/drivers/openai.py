@@ -99,8 +99,7 @@ def _words(body: Any) -> str:
 
 
 def _tell(**event: Any) -> None:
-    sys.stdout.write(json.dumps(event) + "\n")  # ASCII: halves of an emoji stay what they are
-    sys.stdout.flush()
+    print(json.dumps(event), flush=True)  # ASCII: halves of an emoji stay what they are
 
 
 if __name__ == "__main__":
