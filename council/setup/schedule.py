@@ -64,15 +64,15 @@ def schedule(
     crontab = f"{BEGIN}{root}\n{line}\n{END}{root}\n" * is_cron
     units = {} if is_cron else _units(root, argv, seconds, env)
     path, warnings = keys.path_of(root, env), list[str]()
+    if is_cron and (install or remove):
+        _change_crontab(root, "" if remove else crontab, env)
+    elif install or remove:
+        warnings += _change_units(root, units, env, remove)
     if install and not remove and not os.path.exists(path):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         values = {"path": env.get("PATH", os.defpath)}
         text = words.fill(words.template("setup/files/keys.env"), values)
         files.replace(path, text.encode("utf-8", "surrogateescape"), 0o600)
-    if is_cron and (install or remove):
-        _change_crontab(root, "" if remove else crontab, env)
-    elif install or remove:
-        warnings += _change_units(root, units, env, remove)
     if remove and set(keys.read(path)) - {"PATH"}:
         warnings.append(f"kept, since you wrote in it: {path}")
     elif remove:

@@ -56,7 +56,7 @@ def test_a_first_crontab_is_made_only_where_there_surely_is_none(machine, code, 
     (here / "code").write_text(str(code))
     with nullcontext() if writes else pytest.raises(Refusal):
         schedule.schedule(App(root, env=env), cron=True, install=True)
-    assert (here / "tab").exists() is writes
+    assert (here / "tab").exists() is os.path.exists(keys.path_of(root, env)) is writes
 
 
 def test_install_change_and_remove_leave_other_lines_alone(machine):
