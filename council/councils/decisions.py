@@ -107,20 +107,21 @@ def outcome_of(events: list[Event]) -> str:
     return "late" if is_late else "recorded" if events else "already-recorded"
 
 
-def _print(text: str) -> str:
+def mark(text: str) -> str:
+    """Return the digest by which a text is known again."""
     return digest(normalize("NFC", plain(text)))[:16]
 
 
 def _prints(own: Entry | None, text: str, key: str) -> list[str]:
     """Return the digests by which an answer, or the one that it replaces, is known again."""
     words = [text, *([f"key {key}"] if key else []), *([own.text] if own else [])]
-    return [*(own.parts if own else []), *map(_print, words)]
+    return [*(own.parts if own else []), *map(mark, words)]
 
 
 def _is_recorded(mine: list[Entry], text: str, key: str, tours: list[int]) -> bool:
     """Return whether an author's text is among its entries (`mine`): by key, or in some rounds."""
-    same = [one for one in mine if _print(text) in (*one.parts, _print(one.text))]
-    keyed = [one for one in mine if key and _print(f"key {key}") in one.parts]
+    same = [one for one in mine if mark(text) in (*one.parts, mark(one.text))]
+    keyed = [one for one in mine if key and mark(f"key {key}") in one.parts]
     if any(one not in same for one in keyed):
         hint = "use a new key for a new text"
         raise Conflict("key-reused", f"the key {cut(key, 40)} was used for another text", hint)

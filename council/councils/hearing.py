@@ -76,8 +76,9 @@ def heard(
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         moot.add("status")
     heard = heard.copy(faults=[one for one in heard.faults if one.part not in moot])
-    first = provisional(state, agent)
-    if first is not None:
+    asked = said_by(state, state.tour) if agent in state.round().asked else []
+    first = next((entry.heard for entry in asked if entry.agent == agent), None)
+    if first is not None:  # it is the answer to a question about that one
         heard = answers.merge(first, heard, {fault.part for fault in first.faults})
     said = [("", text) for text in (state.topic, state.brief, *form.options.values())]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
@@ -89,14 +90,8 @@ def heard(
         own = {peer: one.comment[-280:] for peer, one in heard.stances.items()}
         asks = {peer: words for peer, words in own.items() if words[-1:] == "?"}
         heard = heard.copy(questions={**asks, **heard.questions})
-    asked = answers.question(heard, form) if heard.faults else ""
-    return Understood(text=words, heard=heard, question=asked)
-
-
-def provisional(state: State, agent: str) -> Heard | None:
-    """Return what was understood of the answer about which `agent` is asked again."""
-    said = said_by(state, state.tour) if agent in state.round().asked else []
-    return next((entry.heard for entry in said if entry.agent == agent), None)
+    question = answers.question(heard, form) if heard.faults else ""
+    return Understood(text=words, heard=heard, question=question)
 
 
 def written(given: Heard, text: str, form: Form) -> str:

@@ -116,11 +116,7 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         nonlocal said, before
         before, origin = state, _origin(app, state, agent)
         decisions.member(state, agent)
-        known = [one.heard for one in state.entries if (one.agent, one.text) == (agent, text)]
-        if known and not (stated.amend or agent in state.round().asked):  # it was read before
-            said = hearing.Understood(text=text, heard=known[-1])
-        else:
-            said = hearing.heard(state, agent, text, stated)
+        said = hearing.heard(state, agent, text, stated)
         task = stated.task or app.env.get("COUNCIL_TASK_ID", "")
         if not task and stated.only == model.kind_of(state.phase):
             task = f"{state.conversation_id}.{state.tour}"  # no other round can be meant
@@ -140,6 +136,10 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         events, moved = change.events, transition(change.state, change.events)
         after["outcome"] = decisions.outcome_of(events)
     made = next((one for one in events if one.get("agent") == agent and "text" in one), {})
+    if not events:  # it was read before, perhaps in another round
+        known, mine = decisions.mark(said.text), [e for e in before.entries if e.agent == agent]
+        entry = [e for e in mine if known in (*e.parts, decisions.mark(e.text))][-1]
+        said, made = said.copy(heard=entry.heard), fields(entry, "tour phase status")
     tour, is_asked = made.get("tour", before.tour), made.get("type") == "asked"
     return {
         **after,

@@ -284,12 +284,12 @@ def test_asked_once_and_the_second_answer_counts() -> None:
     assert play.says("a", "Hm.", heard=FAULTY, question="Which?") == "recorded"
     assert play.state.round().asked == {"a": "Which?"}
     assert play.state.participants["a"].status == "WAITING"
-    assert hearing.provisional(play.state, "a") == FAULTY
+    assert play.state.entries[0].heard == FAULTY
     assert play.says("a", "Tiles.", heard=Heard(position="Tiles.")) == "recorded"
     assert play.says("a", "Hm.", heard=FAULTY) == "already-recorded"
     entry = play.state.entries[0]
     assert entry.text == "Hm.\n\n(When asked again:)\n\nTiles." and entry.heard.position == "Tiles."
-    assert hearing.provisional(play.state, "a") is None
+    assert not play.state.round().asked
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,24 @@ COLLECT) echo 'Buy it, for a reason.';;
 *) printf 'Buy it.\\n\\nSTATUS: AGREED\\n';; esac"""
 
 
+def test_the_same_text_is_read_anew_in_a_new_round_and_said_as_recorded_in_its_own(
+    workspace: Make,
+) -> None:
+    w = workspace("ann", "ben")
+    w.json("convene", "Tin?", "--procedure", "deliberation", "--agents", "ann,ben")
+    text = TURN.format("Tin", "").rstrip("\n") + "\n\n## Choice\n\nB"
+    w.json("respond", "--as", "ann", text)
+    stances = [w.json("respond", "--as", "ben", TURN.format("Zinc", "- @ann: agree, if cheap"))]
+    stances += [w.json("respond", "--as", "ben", "- @ann: partial") for _ in range(2)]
+    assert [one["understood"]["stances"] for one in stances] == [{}, *[{"ann": "partial"}] * 2]
+    assert (stances[2]["outcome"], stances[2]["faults"]) == ("already-recorded", [])
+    again = w.json("respond", "--as", "ann", text)
+    assert (again["outcome"], again["tour"], again["faults"]) == ("already-recorded", 1, [])
+    w.run("stop")
+    vote = w.json("vote", "--as", "ann", text)
+    assert (vote["understood"]["choice"], vote["askedAgain"]) == ("B", True)
+
+
 def test_document_000_by_hand(workspace: Make) -> None:
     w = workspace(*FAMILY, "maman")
     opened = w.json(
