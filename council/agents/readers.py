@@ -19,8 +19,6 @@ MOST_TRIES = 5  # after so many failed requests in a row a program is not waited
 WORDS = 400
 REFUSED = frozenset(("refusal", "content_filter", "content-filter", "safety"))
 _ABOVE = ("above", "as printed", "as posted", "stands as", "ci-dessus", "plus haut")
-_TAGS = "think|thinking|thoughts?|reasoning"
-_THINKS, _THOUGHT = rf"(?im:^[ \t]*<(?:{_TAGS})>)", rf"(?i:</(?:{_TAGS})>)"
 HOPELESS = ("refused-key", "no-credit", "bad-model", "context-full", "refused-by-model")
 
 
@@ -188,15 +186,11 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
 
 def without_thoughts(text: str) -> str:
     """Return an answer without the thoughts that some models print before it, or in it."""
-    if "<" not in text:
+    if not any(mark in text for mark in ("<", "[", "{", "◁", "hinking", "HINKING", "nalysis")):
         return text
-    import re  # late: few answers have a tag
+    from council.agents.expressions import unwrapped  # late: few answers have a mark
 
-    begin, end = re.search(_THINKS, text), re.search(_THOUGHT, text)
-    if end and (begin is None or end.start() < begin.start()):
-        text = text[end.end() :] if text[end.end() :].strip() else text  # it began with the text
-    text = re.sub(rf"(?is){_THINKS}.*?({_THOUGHT}|\Z)", "", text)
-    return re.sub(_THOUGHT, "", text).strip()
+    return unwrapped(text, is_form=False)
 
 
 # --- What a failure is

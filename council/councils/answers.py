@@ -109,7 +109,7 @@ def _questions(text: str, form: Form) -> dict[str, str]:
 
     Questions that follow at once belong to it, and behind `@id,` what is said before it.
     """
-    from council.councils.answers_words import pattern, without  # late: few texts need `re`
+    from council.agents.expressions import pattern, without  # late: few texts need `re`
 
     for name in ("comment", "folded", "fenced", "quoted line"):  # not said by its author, or aside
         text = without(name, text)

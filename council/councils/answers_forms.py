@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from itertools import takewhile
 
+from council.agents.expressions import fold, pattern, plain, search, value, without
 from council.councils.answers_parts import PARTS, Part, fenced, parts, readable, strongest, unmarked
-from council.councils.answers_words import fold, pattern, plain, search, value, without
 from council.councils.model import AGREED, DONE, STANCES, Fault, Form, Heard, Stance
 from council.councils.verdict import same
 from council.kernel.record import Any, Record

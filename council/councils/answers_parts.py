@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from council.councils.answers_words import pattern, plain, search, table, without
+from council.agents.expressions import pattern, plain, search, table, unwrapped, without
 from council.councils.model import Form
 from council.kernel.record import Any, Record
 
@@ -32,12 +32,7 @@ def bare(text: str, prompt: str) -> str:
     text = without("control", text)
     for _ in range(5):  # one may be within another
         text = text.replace(echo, "", 1) if len(echo) >= 20 else text
-        begin, end = search("thought", text), search("thought ends", text)
-        if end and (begin is None or end.start() < begin.start()):
-            text = text[end.end() :]  # the thought began with the text
-        for wrapping in ("channels", "thought", "thought ends", "other turn", "call", "token"):
-            text = without(wrapping, text)
-        text = _inside(text.strip())
+        text = _inside(unwrapped(text, is_form=True))
     return text
 
 

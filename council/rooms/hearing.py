@@ -9,8 +9,8 @@ from council.rooms.model import NO_REPLY, Member, Message
 
 LOOKED_AT = 20
 _LABEL = r"(?im)^[ \t]*(?:[*_]{{0,3}}|\[)@?(?:{})(?:[*_]{{0,3}}:[*_]{{0,3}}|\])[ \t]*"
-_MARKUP = r"[\s*_`\"'>~]*"
-_PASS = rf"{_MARKUP}(?:NO_REPLY{_MARKUP}\.?{_MARKUP}(?:\([^()]*\)|\[[^\[\]]*\])?\.?{_MARKUP})+"
+_MARKUP = r"[\s*_`\"'>~-]*+"  # possessive, here and below: a long run of blanks is tried once
+_PASS = rf"{_MARKUP}(?:NO_REPLY{_MARKUP}[.!]?{_MARKUP}(?:[(\[][^()\[\]]*+[)\]]?)?\.?{_MARKUP})++"
 _TOKEN = r"<\|[\w ]{1,40}\|>|</?s>|<(end_of_turn|eos)>"
 
 
@@ -23,7 +23,8 @@ def is_pass(text: str) -> bool:
         return False
     import re  # late: slow to import, and few texts have the word
 
-    return re.fullmatch(_PASS, re.sub(_TOKEN, "", said).replace("\\_", "_")) is not None
+    said = re.sub(_TOKEN, "", said).replace("\\_", "_").strip("()[]\u200b\ufeff ")
+    return re.fullmatch(_PASS, said) is not None
 
 
 def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
@@ -36,14 +37,14 @@ def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
 
     from council.agents.readers import without_thoughts  # late: of what was run alone
 
-    text = re.sub(_TOKEN, "", without_thoughts(text)).replace("\r\n", "\n").strip()
+    text = without_thoughts(text).replace("\r\n", "\n").strip()
     labels = {ident: {ident, one.name} - {""} for ident, one in members.items()}
     own = labels.pop(agent, {agent})
     text = re.sub(_LABEL.format("|".join(map(re.escape, own))), "", text).strip()
-    head, _, last = text.rpartition("\n")
-    while head and is_pass(last):
-        head, _, last = head.rstrip().rpartition("\n")
-        text = f"{head}\n{last}".strip()
+    lines = text.split("\n")
+    while len(lines) > 1 and is_pass(lines[-1]):
+        lines.pop()
+    text = "\n".join(lines).strip()
     if is_pass(text):
         return ""
     others = "|".join(re.escape(one) for many in labels.values() for one in many)

@@ -1,5 +1,6 @@
 """What agents' programs print in a room, and what hooks report."""
 
+import time
 from typing import Any
 
 import pytest
@@ -22,6 +23,13 @@ PARTS = [TEXTS[0], {"type": "tool_use", "text": "no"}, TEXTS[1], "odd"]
 @pytest.mark.parametrize(("printed", "said"), ROWS["spoken"])
 def test_what_an_agent_says(printed: str, said: str) -> None:
     assert hearing.spoken(printed, "henry", MEMBERS) == said
+
+
+@pytest.mark.parametrize("run", [" ", "\n", "*", "(", "NO_REPLY", "NO_REPLY\n", "NO_REPLY ("])
+def test_long_runs_of_signs_take_no_time(run: str) -> None:
+    before = time.process_time()
+    assert hearing.spoken(f"NO_REPLY{run * 900}x", "henry", MEMBERS)[-1:] == "x"
+    assert time.process_time() - before < 1
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,19 @@ def without(name: str, text: str, instead: str = "") -> str:
     return pattern(f"{{={name}}}", text).sub(instead, text)
 
 
+def unwrapped(text: str, *, is_form: bool) -> str:
+    """Return an answer without thoughts, channels, calls of tools and tokens of chat templates.
+
+    In a form `<reasoning>` is a part, and what a thought ends is nothing else.
+    """
+    begin, end = search("thought", text), search("thought ends", text)
+    if end and (begin is None or end.start() < begin.start()):  # it began with the text
+        text = text[end.end() :] if is_form or text[end.end() :].strip() else text
+    for name in ("channels", "thought", "thought ends", "other turn", "call", "token"):
+        text = without(name, text)
+    return (text if is_form else without("reasoning tag", text)).strip()
+
+
 def value(part: str, words: str) -> tuple[str, str]:
     """Return the value that words of a part begin with ("" if it cannot be told), and the rest.
 
