@@ -58,6 +58,7 @@ def test_a_text_may_begin_with_a_dash() -> None:
      ("respond --json=yes", "--json takes no value; "),
      ("show --format pdf", "--format cannot be 'pdf'; use md or json"),
      ("convene", "TOPIC is missing; for example: council convene"),
+     ("msg convert M1", "--to is missing; for example: council msg convert --to V4"),
      ("msg build go", "FIELD=VALUE 'go' has no =; write it like FIELD=VALUE"),
      ("agent call x", "--to is missing; for example: council agent call"),
      ("nonsense", "no command is called 'nonsense'; try: council --help"),
