@@ -62,7 +62,7 @@ def without(name: str, text: str, instead: str = "") -> str:
     return pattern(f"{{={name}}}", text).sub(instead, text)
 
 
-def unwrapped(text: str, *, is_form: bool) -> str:
+def unwrapped(text: str, *, is_form: bool = False) -> str:
     """Return an answer without thoughts, channels, calls of tools and tokens of chat templates.
 
     In a form `<reasoning>` is a part, and what a thought ends is nothing else.

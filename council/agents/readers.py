@@ -184,15 +184,6 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     said.text, said.message, said.is_done = text, ident, False
 
 
-def without_thoughts(text: str) -> str:
-    """Return an answer without the thoughts that some models print before it, or in it."""
-    if not any(mark in text for mark in ("<", "[", "{", "◁", "hinking", "HINKING", "nalysis")):
-        return text
-    from council.agents.expressions import unwrapped  # late: few answers have a mark
-
-    return unwrapped(text, is_form=False)
-
-
 # --- What a failure is
 
 

@@ -66,6 +66,7 @@ def consensus(state: State) -> tuple[dict[str, Any], str]:
     tally, blockers = sight.tally(state), sight.blockers(state)
     names = {who: one.name or who for who, one in state.participants.items()}
     lines = sight.told(state, tally, names)
+    lines += [f"{one.letter}: {one.text}" for one in tally.options]
     lines += [f"blocker{f' ({one.agent})' * bool(one.agent)}: {one.text}" for one in blockers]
     made = fields(state, "name phase tour") | tally.to_json()
     more = {"hasConsensus": sight.converged(state), "blockingIssues": sight.issues(state)}

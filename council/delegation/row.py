@@ -56,10 +56,10 @@ class _Calls(KindRow):
     def handed_in(
         self, app: App, state: State, run: Run, output: Output, at: datetime
     ) -> list[Event]:
-        from council.agents.readers import without_thoughts  # late: few calls are heard
+        from council.agents.expressions import unwrapped  # late: few calls are heard
 
         call, when, text = state.call(run.tour), times.text(at), output.text.strip()
-        text = text if output.code else without_thoughts(text)
+        text = text if output.code else unwrapped(text)
         end = work.answered(run.id, when, output.use, output.cut)
         if call.status:
             return [end]

@@ -35,9 +35,9 @@ def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
     """
     import re  # late: as above
 
-    from council.agents.readers import without_thoughts  # late: of what was run alone
+    from council.agents.expressions import unwrapped  # late: of what was run alone
 
-    text = without_thoughts(text).replace("\r\n", "\n").strip()
+    text = unwrapped(text).replace("\r\n", "\n").strip()
     labels = {ident: {ident, one.name} - {""} for ident, one in members.items()}
     own = labels.pop(agent, {agent})
     text = re.sub(_LABEL.format("|".join(map(re.escape, own))), "", text).strip()

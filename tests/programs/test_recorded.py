@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from council.agents.readers import Listener, Said, without_thoughts
+from council.agents.expressions import unwrapped
+from council.agents.readers import Listener, Said
 from council.runs.drivers import Output, judged
 
 ROWS = [
@@ -162,4 +163,4 @@ def test_a_program_that_asks_without_end_is_noticed():
      ("Yes.</think>", "Yes."), ("Use `<think>` where a < b.", "Use `<think>` where a < b.")],
 )  # fmt: skip
 def test_thoughts_are_no_part_of_an_answer(text, rest):
-    assert without_thoughts(text) == rest
+    assert unwrapped(text) == rest

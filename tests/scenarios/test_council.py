@@ -112,6 +112,7 @@ def test_a_deliberation_with_a_vote(workspace: Make) -> None:
             w.json("vote", "--as", agent, "--choice", "B", *turn, "--stance", f"{peer}=agree")
     tally = w.json("show", "roof", "--consensus")
     assert (tally["type"], tally["winners"]) == ("strong", ["B"])
+    assert "\nB: Tin\n" in w.run("show", "roof", "--consensus").stdout
     w.json("synthesize", "--as", "ann", "## Recommendation\n\nTin, since it is cheap.")
     session = w.json("show", "roof", "--format", "debate-session")
     assert session["votingRound"]["consensusReached"]
