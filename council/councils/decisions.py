@@ -85,7 +85,9 @@ def respond(
     body |= {"status": status, "heard": heard.to_json()}
     codes = [fault.code for fault in heard.faults]
     if codes == ["no-recommendation"] and not (heard.consensus or heard.disagreement):
-        codes = []  # plain text is a whole synthesis
+        from council.councils.answers_forms import unlabelled  # late: few syntheses lack it
+
+        codes = [] if unlabelled(text, m.Form(kind="synthesis")) else codes  # it is a whole one
     if codes and not own and status != DONE:
         return [{"type": "asked", "question": said.question or ", ".join(codes), **body}]
     if own and again:

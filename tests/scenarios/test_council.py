@@ -69,6 +69,7 @@ def test_document_000_by_hand(workspace: Make) -> None:
     for agent in FAMILY:
         w.run("respond", "--as", agent, "--status", "agreed", "A small one.")
     assert w.json("show")["currentPhase"] == "SYNTHESIZE"
+    assert w.json("synthesize", "--as", "maman", "## Decision\n\nNO_REPLY")["askedAgain"]
     ended = w.json("synthesize", "--as", "maman", "## Recommendation\n\nA small one, in May.")
     minutes = Path(ended["minutes"]).read_text()
     assert "A small one, in May." in minutes and "Ask grandma." in minutes
