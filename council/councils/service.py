@@ -247,10 +247,7 @@ def halt(app: App, halted: bool) -> dict[str, Any]:
     from council.agents import registry  # late: only for these two verbs
 
     change = app.registry().change(
-        lambda state: registry.halt(state, halted, app.now),
-        by=app.person(),
-        at=app.now,
-        create=True,
+        lambda one: registry.halt(one, halted, app.now), by=app.person(), at=app.now, create=True
     )
     if not halted:
         from council.runs import heartbeat  # late: as above

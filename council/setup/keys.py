@@ -39,15 +39,19 @@ def path_of(root: str, env: Mapping[str, str]) -> str:
     return f"{config(env)}/council/{unit(root)}.env"
 
 
+def text_of(path: str) -> str:
+    """Return the text of a file of keys, "" where there is none."""
+    try:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
+            return file.read(1_000_000)
+    except OSError:
+        return ""
+
+
 def read(path: str) -> dict[str, str]:
     """Return the variables of a file of keys; lines that are none are skipped."""
     found = {}
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read(1_000_000).splitlines()
-    except OSError:
-        return {}
-    for line in lines:
+    for line in text_of(path).splitlines():
         name, is_set, value = map(str.strip, line.strip().removeprefix("export ").partition("="))
         if is_set and name.isidentifier() and name.isascii():
             is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"

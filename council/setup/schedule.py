@@ -45,7 +45,7 @@ def schedule(
     """Return what runs the heartbeat of a workspace; install or remove it if asked to.
 
     `kinds` are `cron` and `systemd`; without one it is what fits this machine. The present PATH is
-    kept for the agents. Where the clock refuses, nothing was changed.
+    kept for the agents, each time anew. Where the clock refuses, nothing was changed.
     """
     root, env = app.root, app.env
     seconds = int(times.duration(every or "5m").total_seconds())
@@ -68,11 +68,12 @@ def schedule(
         _change_crontab(root, "" if remove else crontab, env)
     elif install or remove:
         warnings += _change_units(root, units, env, remove)
-    if install and not remove and not os.path.exists(path):
+    if install and not remove:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        values = {"path": env.get("PATH", os.defpath)}
-        text = words.fill(words.template("setup/files/keys.env"), values)
-        files.replace(path, text.encode("utf-8", "surrogateescape"), 0o600)
+        line = f"PATH={keys.environment(root, env)['PATH']}"  # with what an earlier one found
+        text = keys.text_of(path) or words.template("setup/files/keys.env")
+        made = re.sub("(?m)^PATH=.*", lambda _: line, text).encode("utf-8", "surrogateescape")
+        files.replace(os.path.realpath(path), made, 0o600)
     if remove and set(keys.read(path)) - {"PATH"}:
         warnings.append(f"kept, since you wrote in it: {path}")
     elif remove:

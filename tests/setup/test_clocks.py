@@ -135,5 +135,12 @@ def test_agents_get_home_and_path_where_the_clock_gives_none(machine):
     assert keys.environment(root, {})["HOME"]
     bare = keys.environment(root, {"HOME": env["HOME"], "PATH": "/usr/bin:/bin"})
     assert bare["PATH"].startswith("/usr/bin:/bin:") and bare["PATH"].endswith("/only/here")
+    with open(keys.path_of(root, env), "a") as file:
+        file.write("MINE=\\1\n")
+    app = App(root, env={**env, "PATH": f"/new/one:{env['PATH']}"})
+    schedule.schedule(app, cron=True, install=True)
+    again = keys.read(keys.path_of(root, env))
+    assert again["PATH"].startswith("/new/one:") and again["PATH"].endswith("/only/here")
+    assert again["MINE"] == "\\1"
     mode = os.stat(keys.path_of(root, env)).st_mode
     assert stat.S_IMODE(mode) == 0o600
