@@ -15,6 +15,8 @@ from council.tasks.wire.model import parse
 
 TIMED_OUT = 7
 _FAILED = {"E1": 3, "E2": TIMED_OUT}  # by what codes of V5 begin with; 6 for all others
+# A block of V1, or a line.
+_MESSAGE = re.compile(r"(?:\[|FROM:|MSG_\w+\n).*(?:\n+(?![\[M\n]).+)*|.*\S.*")
 
 
 def msg_send(app: App, given: Given) -> Said:
@@ -44,8 +46,8 @@ def msg_send(app: App, given: Given) -> Said:
 
 def msg_parse(app: App, given: Given) -> Said:
     """Say what a message means and what is wrong with it; from standard input one by one."""
-    text, replies = text_of(app, given.line, ""), list[Said]()
-    for one in re.split(r"\n+(?=\[|M)", text.strip("\n")) if given.line == "-" else [text]:
+    text, replies = text_of(app, given.line, "").replace("\r\n", "\n"), list[Said]()
+    for one in _MESSAGE.findall(text) if given.line == "-" else [text]:
         parsed = parse(one, given.version, given.strict)
         data = parsed.shown() | ({"reply": writing.reply(parsed)} if given.reply else {})
         meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
@@ -87,10 +89,8 @@ def msg_sign(app: App, given: Given) -> Said:
         raise Usage("no-key", f"no key in {name}", "put the shared key there, or use --key-env")
     if given.verify:
         reason = writing.verify(text, key)
-        is_valid = reason == "valid"
-        return Said(
-            data={"valid": is_valid, "reason": reason}, text=reason, code=3 * (not is_valid)
-        )
+        data = {"valid": reason == "valid", "reason": reason}
+        return Said(data=data, text=reason, code=3 * (not data["valid"]))
     sid = re.fullmatch(r"S\d+", str(parse(text, "V5").fields.get("ctx")))
     message = writing.sign(text, key, sid[0] if sid else "S0", os.urandom(2).hex().upper())
     return Said(data={"text": message}, text=message)

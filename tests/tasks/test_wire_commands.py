@@ -19,9 +19,12 @@ def anywhere(tmp_path: Path) -> Workspace:
 
 
 def test_messages_are_parsed_one_by_one(anywhere: Workspace) -> None:
-    done = anywhere.run("msg", "parse", "-", "--json", stdin=f"{LINE}\nM2|bad\n")
-    first, second = map(json.loads, done.stdout.splitlines())
-    assert (done.returncode, first["valid"], second["errors"][0]["code"]) == (3, True, "E03")
+    block = "[MSG_01]\nFROM: WORKER\nTO: ORCHESTRATOR\nTYPE: RES\nTASK: TASK_01\nDATA: tea"
+    lines = f"{LINE}\nM2|bad\nno line\r\n\n{block}\n{LINE}\r\n"
+    done = anywhere.run("msg", "parse", "-", "--json", stdin=lines)
+    read = [json.loads(one) for one in done.stdout.splitlines()]
+    codes = [one["errors"][0]["code"] if one["errors"] else one["version"] for one in read]
+    assert (done.returncode, codes) == (3, ["V5", "E03", "E10", "V1", "V5"])
     told = anywhere.run("msg", "parse", "-", stdin=f"{LINE}\nM2|bad\n").stdout
     assert "(recommended): valid" in told and "(stable): not valid" in told
     told = anywhere.run("msg", "parse", LINE.replace("|R|", "|Z|"), "--reply")
