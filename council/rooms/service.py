@@ -165,7 +165,7 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
 
     def decide(state: Room, at: datetime) -> list[Event]:
         made = decisions.complete(state, by, os.path.relpath(whole, root), at)
-        if not whole.startswith(f"{root}/{SUMMARIES}/"):
+        if not f"{whole}/".startswith(f"{root}/{SUMMARIES}/"):
             raise Refused("outside", f"{path} is not in {SUMMARIES}", "put the summary there")
         if not os.path.isfile(whole):
             kind = Invalid if os.path.lexists(whole) else NotFound

@@ -96,6 +96,7 @@ def test_a_discussion_ends_in_minutes(
         path = "memory/shared/discussion-summary/tea.md"
         assert team.run(*done, path, "--as", "sage").returncode == 6
         assert team.run(*done, "council.toml", "--as", "henry").returncode == 6
+        assert team.run(*done, folder, "--as", "henry").returncode == 3
         assert team.run(*done, path.replace("tea", "coffee"), "--as", "henry").returncode == 5
         team.json(*done, path, "--as", "henry")
     shown = until(lambda: (room := team.json("show", "tea"))["minutes"] and room)

@@ -109,6 +109,7 @@ def test_a_room_records_a_message_once(served) -> None:
 
     assert [post("anna"), post("anna"), post("ben"), post("anna", "No.")] == [201, 201, 409, 409]
     assert [one["name"] for one in program.get(f"{API}/rooms").json()] == ["den"]
+    assert program.post(f"{API}/rooms/den/mode", json={"mode": "work"}).status_code == 403
     asked = {"channelId": "den", "agentId": "ada"}
     assert program.post(f"{API}/relay/check-turn", json=asked).json()["allowed"] in (True, False)
 
