@@ -87,8 +87,8 @@ def request(
 
 def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
     """Do something in a context, or in a new one; start what it asks for."""
-    fix = "leave out --ctx for a new one"
     if ctx and not CONTEXTS.knows(app, ctx):
+        fix = "leave out the context for a new one"
         raise Refused("E42", f"{ctx[:20]} is no context", fix, verdict="E42")
     folders = (f"{app.state_folder}/{one}" for one in ("contexts", "closed"))
     taken = [one[1:] for folder in folders for one in files.names(folder) if one[:1] == "S"]
@@ -97,7 +97,7 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
     def decide(state: Context) -> list[Event]:
         play = Play(state, app.now)
         if state.closed_at:
-            raise Refused("E42", f"{ctx} is closed", fix, verdict="E42")
+            raise Refused("E42", f"{ctx} is closed", f"see: council show {ctx}", verdict="E42")
         if bool(state.name) is not bool(ctx):
             raise Conflict("taken", f"{name} was opened or closed just now", "try again")
         if not ctx:

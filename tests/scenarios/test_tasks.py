@@ -65,6 +65,7 @@ def test_a_request_goes_out_and_its_result_comes_back(office: Workspace) -> None
     assert flow(office) == ["O1>W1 R", "W1>O1 U", "W1>O1 S"]
     assert office.json("show", "S1")["answer"] == done["answer"]
     assert office.run("msg", "send", "--user", "More", "--ctx", "S1").returncode == 6
+    assert "is closed (see: council show S1)" in office.run("cancel", "S1").stderr
 
 
 def test_an_orchestrator_joins_several_results(office: Workspace) -> None:
