@@ -10,7 +10,7 @@ import hmac
 import json
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -45,6 +45,7 @@ MOST = 50_000  # bytes of a result; some clients refuse a larger one whole
 SLICE, LOOK, SHORT = 5.0, 1.0, 0.05  # seconds
 HOST, PORT, PATH = "127.0.0.1", 8421, "/mcp"
 _OF_AGENTS = ("context", "respond", "wait")
+_EMPTY: tuple[Any, ...] = ("", None, [], {})
 
 
 class Serving:
@@ -159,20 +160,9 @@ class Serving:
 
 
 def _arguments(given: Made, schema: Made, most: int) -> Given:
-    """Return the arguments of a call as its schema wants them.
-
-    What is empty counts as left out, since strict clients make models fill in everything; lists,
-    numbers and the like may come as texts.
-    """
-    known, made = schema["properties"], Given(str)
-    for text in _texts(given):
-        checked_text(text.encode("utf-8", "surrogatepass"), most)
-    for name, value in given.items() if known else ():
-        if isinstance(value, str) and known.get(name, {}).get("type", "string") != "string":
-            with suppress(Invalid):
-                value = codec.loads(value)
-        if (value.strip() if isinstance(value, str) else value) not in ("", None, [], {}):
-            made[name] = value
+    """Return the arguments of a call as its schema wants them."""
+    known = schema["properties"]
+    made = Given(str, _taken(given, schema, most) if known else {})
     if fault := next(jsonschema.Draft202012Validator(schema).iter_errors(dict(made)), None):
         where = fault.json_path[2:] and f"{fault.json_path[2:]}: "
         hint = f"the arguments are {', '.join(known)}"
@@ -180,12 +170,24 @@ def _arguments(given: Made, schema: Made, most: int) -> Given:
     return made
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, (list, dict)):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)
-    elif isinstance(value, str):
-        yield value
+def _taken(value: Any, schema: Made, most: int) -> Any:
+    """Return a value without what is empty in it; lists, numbers and the like may be texts.
+
+    Strict clients make models fill in everything, so what is empty counts as left out.
+    """
+    if isinstance(value, str):
+        checked_text(value.encode("utf-8", "surrogatepass"), most)
+        with suppress(Invalid):
+            value = codec.loads(value) if schema.get("type", "string") != "string" else value
+    if isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
+        made = {key: _taken(one, known.get(key, others), most) for key, one in value.items()}
+        is_free = not (known or others)
+        return {key: one for key, one in made.items() if is_free or one not in _EMPTY}
+    if isinstance(value, list):
+        rows = [_taken(one, schema.get("items", {}), most) for one in value]
+        return [one for one in rows if "items" not in schema or one not in _EMPTY]
+    return "" if schema and isinstance(value, str) and not value.strip() else value
 
 
 def _line(error: Refusal) -> str:

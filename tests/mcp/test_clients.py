@@ -107,7 +107,15 @@ async def test_arguments_come_as_clients_send_them(shared):
         held = await data("artifact_publish", text="hé", type=None)
         got = await client.call_tool("artifact_fetch", {"artifact": held["artifactId"]})
         assert text(got) == "hé"
-        assert (await data("message", to="bea", text="Hi.", refs=[]))["status"] == "stored"
+        assert (await data("message", to="bea", text="Hi.", refs=[None]))["status"] == "stored"
+        nested = {
+            "stances": ['{"agent": "bea", "stance": "agree", "comment": null}'],
+            "check": "true",
+        }
+        assert (await data("respond", text="Tea.", **nested))["outcome"] == "checked"
+        limits = {"limits": {"maxDepth": "3", "timeoutMs": None}, "schema": {"enum": [None, " "]}}
+        said = await client.call_tool("call", {"to": "bea", "text": "Tea?", **limits})
+        assert "answers by hand" in text(said, failed=True)
         assert (await data("say", text="Be brief.", to=""))["outcome"] == "recorded"
     assert "Hi." in shared.run("msg", "inbox", "--as", "bea").stdout
 
