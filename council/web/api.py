@@ -18,6 +18,7 @@ from council.app import App
 from council.archive import minutes
 from council.councils import opening, service, views
 from council.councils.model import State
+from council.councils.verdict import plain
 from council.delegation import service as delegation
 from council.kernel import ids
 from council.kernel.errors import Conflict, Invalid, NotFound, Refusal
@@ -109,8 +110,7 @@ def answer(
     )  # fmt: skip
     if not (text.strip() or stated.is_answer()):
         raise Invalid("no-text", "there is no text", "give text, or a position, choice or stances")
-    agent = app.who(app.sender or as_)
-    return service.respond(app, app.find(name), agent, text, stated)
+    return service.respond(app, app.find(name), app.who(app.sender or as_), text, stated)
 
 
 @operation(councils, f"{COUNCIL}/inject", 202, COUNCIL)
@@ -274,7 +274,7 @@ def inject_debate(
     service.say(app, state.name, message, to, app.person(), key)
     now = service.find(app, state.conversation_id)
     ours = [e for e in now.entries if (e.kind, e.target) == ("guidance", to)]
-    return views.injection(now, [e for e in ours if e.text == message][-1])
+    return views.injection(now, [e for e in ours if plain(e.text) == plain(message)][-1])
 
 
 @debates.delete("/{id}", **returns("DebateSession"))

@@ -153,9 +153,8 @@ def html(text: str, above: int = 3) -> Markup:
                     elif one.type in ("th_open", "td_open"):
                         one.attrs = {}  # its alignment would be a style, which the page refuses
                 made = _READER.renderer.render(tokens, _READER.options, {})
-    whole = made or not clean
     # A reference such as &#8238; is a sign by now.
-    return Markup(plain(made)) if whole else Markup("<pre>{}</pre>").format(clean)
+    return Markup(plain(made)) if made or not clean else Markup("<pre>{}</pre>").format(clean)
 
 
 def _when(at: str | None) -> Markup:
@@ -273,8 +272,7 @@ def room(app: App, at: Values) -> Values:
     made = {**ROOMS.status(app, name, state), "queue": state.queue, "notes": state.notes}
     made["messages"] = ROOMS.shown(app, name, state, MESSAGES)[0]["messages"]
     made |= {"older": state.count - len(made["messages"]), "deadline": rules.until(state)}
-    events = f"{PREFIX}/rooms/{quote(name)}/events"
-    return {"room": made, "free": FREE, "events": events}
+    return {"room": made, "free": FREE, "events": f"{PREFIX}/rooms/{quote(name)}/events"}
 
 
 def agents(app: App, _: Values) -> Values:

@@ -57,7 +57,6 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
     hands.sort(key=lambda a: (a != as_, a not in members, not members[a].person))
     phases, signing = state.config.phases, sight.signing(state)
     begun = phases.index(state.phase) if state.phase in phases else 0
-    questions = sight.unanswered(state) if is_open else []
     options = [o for o in tally.options if not o.by or o.holders or o.letter in tally.leading]
     return {
         **made,
@@ -69,7 +68,7 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
         "speaking": [one for one in made["people"] if one["does"] in ("writing", "owes")],
         "acknowledged": sight.acknowledged(state),
         "sealed": [e.agent for e in state.entries if state.is_sealed(e)],
-        "questions": [one for one in questions if one[1] not in members],
+        "questions": [one for one in sight.unanswered(state) if is_open and one[1] not in members],
         "why": explain.explained(app, state.name, state) if is_open else {},
         "synthesis": next((e for e in said[::-1] if e.kind == "synthesis" and not e.late), None),
         "came": views.decision(state) if signing or not is_open else None,

@@ -63,8 +63,7 @@ def response(error: Refusal, status: int) -> Response:
 def described() -> dict[int | str, dict[str, Any]]:
     """Return the refusals of all routes for the description of the interface."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    rows: dict[str, str] = INTERFACE["refusals"]
-    return {one: {"description": text, "content": content} for one, text in rows.items()}
+    return {k: {"description": one, "content": content} for k, one in INTERFACE["refusals"].items()}
 
 
 def description(web: FastAPI) -> dict[str, Any]:

@@ -77,8 +77,7 @@ def refuse(request: Request, error: Exception) -> Response:
             traceback.print_exception(error, file=file)
         problem.hint = f"the details are in {path}"
     status: Any = problem.more["status"]
-    is_browser = "text/html" in request.headers.get("accept", "")
-    if not is_browser or request.url.path.startswith(API):
+    if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith(API):
         response = problems.response(problem, status)
     else:
         response = pages.rendered(request, "error.html", status, {"error": problem})

@@ -30,6 +30,9 @@ def test_a_debate_from_its_start_to_its_end(served) -> None:
     assert (said.status_code, said.json()["targetAgent"]) == (202, "bob")
     nobody = {"message": "x", "targetAgent": "zed"}
     assert program.post(f"{where}/inject", json=nobody).status_code == 404
+    for again in ("Mind the cost.\n", "Mind the cost. \r"):
+        again = {"message": again, "targetAgent": "bob"}
+        assert program.post(f"{where}/inject", json=again).json() == said.json()
     assert program.get(f"{API}/debates/{name}").json()["humanInjections"] == [said.json()]
     assert program.delete(where).json()["status"] == "cancelled"
     for again in (program.delete(where), program.post(f"{where}/inject", json={"message": "x"})):
