@@ -48,12 +48,16 @@ def msg_parse(app: App, given: Given) -> Said:
     """Say what a message means and what is wrong with it; from standard input one by one."""
     text, replies = text_of(app, given.line, "").replace("\r\n", "\n"), list[Said]()
     for one in _MESSAGE.findall(text) if given.line == "-" else [text]:
-        parsed = parse(one, given.version, given.strict)
-        data = parsed.shown() | ({"reply": writing.reply(parsed)} if given.reply else {})
+        parsed, values = parse(one, given.version, given.strict), dict[str, object]()
+        if given.resolve and parsed.version == "V5":
+            from council.tasks import service  # late: as above
+
+            values["references"] = service.resolved(app, parsed)
+        data = parsed.shown() | values | ({"reply": writing.reply(parsed)} if given.reply else {})
         meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
         errors = [{**one, "meaning": meanings[one["code"]]} for one in data["errors"]]
         own = {k: v for k, v in parsed.fields.items() if isinstance(v, (str, int)) and v != ""}
-        said.more = {"errors": errors, "fields": own, "reply": data.get("reply", "")}
+        said.more = {"errors": errors, "fields": own}
         replies.append(said.copy(code=3 if errors else 0))
     for done in replies[:-1]:
         say(done, as_json=given.json)

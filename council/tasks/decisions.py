@@ -14,7 +14,7 @@ from council.kernel.times import datetime
 from council.tasks import model as m
 from council.tasks.model import Context, Event, Hop, evolve
 from council.tasks.wire import lines, tables
-from council.tasks.wire.model import MOST_CHARS, Message, fitted, parted, references
+from council.tasks.wire.model import MOST_CHARS, Message, fitted, parted
 from council.tasks.wire.writing import line_of
 
 MOST_REJECTED = 2
@@ -306,11 +306,8 @@ def judge(message: Message, state: Context) -> str:
         return "E41"
     if task not in ("", "T0", *state.tasks) and kind not in ("R", "D"):
         return "E40"
-    for sort, name in references(message.data):
-        messages = {f"M{number}" for number in state.lines}
-        known = {"MSG": messages, "CTX": state.keys, "REF": state.fields}[sort]
-        if name not in known and (sort != "REF" or ":" in name):  # that is a stored text
-            return "E43"
+    if None in state.values(message.data).values():
+        return "E43"
     if kind in ("R", "X"):  # another attempt: its state is that of a new hop
         return _unfit(message, state)
     if task in ("", "T0"):

@@ -8,7 +8,7 @@ from council.kernel.record import Any, Record
 from council.kernel.times import timedelta
 from council.runs import work
 from council.runs.work import Runs
-from council.tasks.wire.model import Message
+from council.tasks.wire.model import REFERENCE, Message
 from council.tasks.wire.writing import from_line
 
 Event = dict[str, Any]
@@ -119,6 +119,15 @@ class Context(Record):
     def is_full(self) -> bool:
         """Return whether further requests need a new context."""
         return self.count >= LAST_MESSAGE or len(self.tasks) >= LAST_TASK
+
+    def values(self, data: str) -> dict[str, str | None]:
+        """Return what references in DATA mean (PR-545): of a stored text its id, else None."""
+        lines = {f"M{number}": line for number, line in self.lines.items()}
+        known, found = {"MSG": lines, "CTX": self.keys, "REF": self.fields}, {}
+        for kind, name in REFERENCE.findall(data):
+            stored = name if kind == "REF" and ":" not in name else None
+            found[f"#{kind}:{name}"] = known[kind].get(name, stored)
+        return found
 
     def pending(self) -> list[str]:
         """Return the tasks that wait for a person."""

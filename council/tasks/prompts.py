@@ -6,7 +6,6 @@ from council.agents.registry import Worker
 from council.kernel.record import TYPE_CHECKING, Any
 from council.tasks.model import Context, Hop
 from council.tasks.wire import tables
-from council.tasks.wire.model import references
 from council.tasks.wire.writing import from_line, line_of
 
 if TYPE_CHECKING:
@@ -55,11 +54,10 @@ def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
     ]
     quotes += [{"of": f"result of M{one.number}", "text": one.result} for one in results]
     text = state.tasks[hop.task].text
-    values = {"CTX": state.keys, "REF": state.fields, "MSG": {}}
     for message in lines.values():
-        for kind, name in references(message.data) if message.task == hop.task else []:
-            value = values[kind].get(name, "")
-            quotes += [{"of": f"#{kind}:{name}", "text": value}] if value not in ("", text) else []
+        for name, value in state.values(message.data).items() if message.task == hop.task else ():
+            is_new = name[:5] != "#MSG:" and value not in (None, "", text, name[5:])
+            quotes += [{"of": name, "text": value}] * is_new
     line = line_of(lines[hop.asked], own.version)
     kind = "research" if {*own.caps} >= RESEARCH else "worker"
     extra = {"text": text, "said": quotes, "line": line, "refusal": hop.refusal}

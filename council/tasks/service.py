@@ -15,7 +15,7 @@ from council.tasks.decisions import Play
 from council.tasks.model import BUDGETS, OPEN, Context, Event, Rules
 from council.tasks.row import CONTEXTS
 from council.tasks.wire import tables, writing
-from council.tasks.wire.model import Message, split
+from council.tasks.wire.model import Fault, Message, Parsed, split
 from council.tasks.wire.writing import line_of, message_of
 
 if TYPE_CHECKING:
@@ -230,6 +230,15 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
         _played(play, message)
 
     return _change(app, ctx, decide, agent or message.sender)
+
+
+def resolved(app: App, line: Parsed) -> dict[str, str | None]:
+    """Return what the references of a V5 line mean in its context; None is a fault of the line."""
+    ctx, data = str(line.fields.get("ctx")), str(line.fields.get("data"))
+    state = CONTEXTS.document(app, ctx).peek() if CONTEXTS.knows(app, ctx) else Context()
+    values = state.values(data)
+    line.errors += [Fault(code="E43", rule="PR-545", segment=11)] * (None in values.values())
+    return values
 
 
 def _judge(code: str, why: str = "") -> None:

@@ -64,6 +64,10 @@ def test_a_request_goes_out_and_its_result_comes_back(office: Workspace) -> None
     assert done["message"].endswith("|B500|call=web_search;query=Search the latest AI news")
     assert flow(office) == ["O1>W1 R", "W1>O1 U", "W1>O1 S"]
     assert office.json("show", "S1")["answer"] == done["answer"]
+    asked = "M9|O1>W1|R|T1|P1|N|-|0|S1|-|a=#REF:T1:S;b=#MSG:M9"
+    read = json.loads(office.run("msg", "parse", "--resolve", "--json", asked).stdout)
+    assert read["references"] == {"#REF:T1:S": "results: 5\ntop1: Rain", "#MSG:M9": None}
+    assert [one["code"] for one in read["errors"]] == ["E43"]
     assert office.run("msg", "send", "--user", "More", "--ctx", "S1").returncode == 6
     assert "is closed (see: council show S1)" in office.run("cancel", "S1").stderr
 

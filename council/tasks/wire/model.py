@@ -17,7 +17,7 @@ _V1_LINES = ("from", "to", "type", "task", "data")
 _UNCLEAN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 MOST_CHARS = 200  # of DATA
 # A key of the context, a field of a task (`T1:S`) or a stored text, a message.
-_REFERENCE = re.compile(r'#(CTX|REF|MSG):([^ ;,"=#]*)')
+REFERENCE = re.compile(r'#(CTX|REF|MSG):([^ ;,"=#]*)')
 _STANDING = {"V3": "deprecated", "V4": "stable", "V5": "recommended", "V5D": "draft"}
 
 
@@ -107,11 +107,6 @@ def split(data: str) -> tuple[list[str], dict[str, str]]:
         elif item:
             flags.append(item)
     return (flags, pairs) if pairs else ([], {})
-
-
-def references(data: str) -> list[tuple[str, str]]:
-    """Return every reference in DATA as its kind and what it names (PR-545)."""
-    return _REFERENCE.findall(data)
 
 
 def fitted(text: str, room: int = MOST_CHARS) -> str:

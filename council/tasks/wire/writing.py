@@ -206,11 +206,9 @@ def build(fields: dict[str, str], version: str = "V5", *, minimal: bool = False)
     values["ctx"] = values["ctx"].replace("-", "S0")
     for name, mark in (("msg", "M"), ("task", "T"), ("budget", "B")):
         values[name] = mark * values[name].isdigit() + values[name]
-    text = written(values, version)
-    parsed = parse(text, version, strict=True)
+    parsed = parse(written(values, version), version, strict=True)
     parsed.errors = [fault for fault in parsed.errors if fault.rule != "W_TYPE_Q"]
-    parsed.sound()
-    return text
+    return parsed.sound().text
 
 
 def reply(faulty: Parsed) -> str:
