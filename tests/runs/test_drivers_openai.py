@@ -84,6 +84,8 @@ FAILURES = [  # status, kind, body, then code and a part of the words
     (200, "", stream(piece(None, "stop")), "no-answer", "without an answer"),
     (200, "", stream({"error_message": "maximum context length"}), "context-full", "maximum"),
     (200, JSON, '{"code": 1113, "msg": "no balance left"}', "no-credit", "no balance left"),
+    (200, JSON, '{"errors": [{"message": "GPU on fire"}]}', "crashed", "GPU on fire"),
+    (200, JSON, '{"detail": [{"msg": "GPU on fire"}]}', "crashed", "GPU on fire"),
     (401, JSON, '{"error": {"message": "Bad key sk-1234567"}}', "refused-key", "Bad key ***"),
     (404, JSON, '{"error": {"message": "no model m"}}', "bad-model", "/v1/chat/completions"),
     (200, "text/html", "<html>Log in</html>", "bad-settings", "a page for people"),
