@@ -37,7 +37,8 @@ def status(app: App, given: Given) -> Said:
         more = {"others": others, "idle": not (made["conversations"] or others or made["errors"])}
         said = Said(data=made, more=more, reply="problems" if given.problems else "status")
         if given.watch and (text := printing.text(said)) != shown:
-            printing.out("\x1b[2J\x1b[H" * sys.stdout.isatty() + text)
+            sys.stdout.write("\x1b[2J\x1b[H" * (sys.stdout.isatty() and not given.json))
+            printing.out(codec.printed(made) if given.json else text)
             shown = text
     return said
 
@@ -172,5 +173,5 @@ def log(app: App, given: Given) -> Said:
 
             said.text = "\n".join(protocol_line(one) for one in data if "line" in one)
         if given.follow and (text := printing.text(said).strip()):
-            printing.out(text)
+            printing.out("\n".join(map(codec.printed, data)) if given.json else text)
     return said

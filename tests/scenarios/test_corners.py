@@ -23,6 +23,18 @@ def test_control_characters_of_others_never_reach_a_terminal(workspace: Make) ->
         assert not set(shown) & set("\x1b\x07\x9b\u202e")
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"), [("", "^\x1b\\[2J\x1b\\[Hk: Tea"), ("--json", '^{"root":')]
+)
+def test_a_watch_draws_anew_on_a_terminal(workspace: Make, words: str, shown: str) -> None:
+    w = workspace("ann", "ben")
+    w.run("convene", "Tea?", "--agents", "ann,ben", "--name", "k")
+    watch = w.terminal("watch", *words.split())
+    watch.until(shown)
+    watch.process.send_signal(signal.SIGINT)
+    assert "council: interrupted" in watch.until() and watch.process.returncode == 130
+
+
 @pytest.mark.parametrize("verb", ["init", "ask", "convene", "say", "stop", "heartbeat", "status"])
 def test_inside_a_run_only_its_own_verbs_work(workspace: Make, verb: str) -> None:
     w = workspace("ann", "ben")
