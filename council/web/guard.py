@@ -152,8 +152,7 @@ class Guard:
         """Return whether the `token` or a `cookie` says who asks, else ""."""
         scheme, _, word = headers.get("authorization", "").partition(" ")
         if scheme:
-            is_token = scheme.lower() == "bearer" and _same(word.strip(), self.keys.token)
-            return "token" * is_token
+            return "token" * (scheme.lower() == "bearer" and _same(word.strip(), self.keys.token))
         # A server at another port can put a cookie of the same name beside ours.
         cookies = [cookie_parser(one) for one in ";".join(headers.getlist("cookie")).split(";")]
         is_session = any(_same(one.get(self.cookie, ""), self.keys.session) for one in cookies)
