@@ -32,8 +32,7 @@ def call(app: App, given: Given) -> Said:
             raise Invalid("bad-schema", what, "give a JSON schema") from None
     of = {name: getattr(given, name) for name in ("trace", "session", "refs", "key")}
     waiting(given.to)
-    text, how = given.text, {**of, "limits": limits, "schema": schema}
-    made = service.call(app, text, given.sender, given.to, **how)
+    made = service.call(app, given.text, given.sender, given.to, **of, limits=limits, schema=schema)
     notes = []
     if fault := made.get("error", {}):
         hint = f" ({fault['hint']})" if fault.get("hint") else ""

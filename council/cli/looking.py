@@ -22,8 +22,6 @@ _OVER = ("archived", "closed")  # rooms and contexts that `list` still shows
 
 def status(app: App, given: Given) -> Said:
     """Show what is open, who owes an answer, and what failed."""
-    from council.observe import status as look  # late: `show` needs no status
-
     only, shown = app.find(given.which) if given.which else "", ""
     for _ in named.changes(app.root, given.watch):
         app.again()
@@ -31,7 +29,7 @@ def status(app: App, given: Given) -> Said:
             from council.runs import heartbeat  # late: as above
 
             heartbeat.beat(app, only)
-        made = look.status(app, only, clocks=given.problems)
+        made = _status(app, only, clocks=given.problems)
         others = [row for kind in app.kinds[1:] for row in made[kind.place_in_report]]
         others = [row for row in others if row["status"] not in _OVER]
         more = {"others": others, "idle": not (made["conversations"] or others or made["errors"])}
@@ -107,10 +105,10 @@ def _since(given: Given) -> str:
     return str(since).removesuffix("T00:00:00Z")
 
 
-def _status(app: App) -> dict[str, Any]:
-    from council.observe import status as look  # late: minutes need no status
+def _status(app: App, only: str = "", *, clocks: bool = False) -> dict[str, Any]:
+    from council.observe import status as look  # late: minutes and `show` need no status
 
-    return look.status(app)
+    return look.status(app, only, clocks=clocks)
 
 
 def _open(app: App) -> Rows:

@@ -16,8 +16,7 @@ _MOST = 16 << 20  # bytes of the messages of a run
 def steer(app: App, given: Given) -> Said:
     """Change the mode or the members of a room, or tie it to Discord."""
     name = service.named(app, given.room)
-    words: list[Any] = [given.mode_ or given.channel]
-    persons: list[str] = []
+    words, persons = list[Any]([given.mode_ or given.channel]), list[str]()
     if given.who:
         ident, one = member(app, given.who)
         words = [ident, None if given.leaves else one]
@@ -36,5 +35,4 @@ def turn_end(app: App, given: Given) -> Said:
     elif text == "-":
         text = text_of(app, text, "")
     turn = (given.room, given.agent, given.run_id, text, given.anchor or 0)
-    made = service.end(app, *turn, is_said=not given.post)
-    return Said(data=made)
+    return Said(data=service.end(app, *turn, is_said=not given.post))

@@ -54,11 +54,11 @@ def msg_parse(app: App, given: Given) -> Said:
 
             values["references"] = service.resolved(app, parsed)
         data = parsed.shown() | values | ({"reply": writing.reply(parsed)} if given.reply else {})
-        meanings, said = tables.meanings(parsed.version), Said(data=data, reply="msg_parse")
+        meanings = tables.meanings(parsed.version)
         errors = [{**one, "meaning": meanings[one["code"]]} for one in data["errors"]]
         own = {k: v for k, v in parsed.fields.items() if isinstance(v, (str, int)) and v != ""}
-        said.more = {"errors": errors, "fields": own}
-        replies.append(said.copy(code=3 if errors else 0))
+        told = {"errors": errors, "fields": own}
+        replies.append(Said(data=data, more=told, reply="msg_parse", code=3 * bool(errors)))
     for done in replies[:-1]:
         say(done, as_json=given.json)
     return replies[-1].copy(code=max(done.code for done in replies))

@@ -223,8 +223,7 @@ def _brief(app: App, one: Call) -> None:
 
 
 def _change(app: App, decide: Any, by: str) -> State:
-    calls = CALLS.document(app, ledger.IDENT)
-    change = calls.change(decide, by=by, at=app.now, create=True)
+    change = CALLS.document(app, ledger.IDENT).change(decide, by=by, at=app.now, create=True)
     app.changed(change, CALLS)
     state: State = change.state
     return state

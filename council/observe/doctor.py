@@ -94,8 +94,7 @@ def _agents(app: App, probe: bool) -> Iterator[Finding]:
             code, how = _probed(app, agent) if probe else ("", "can be started")
         first = names.setdefault(agent.name.casefold(), ident)
         if code:
-            fix = programs.cure(code, agent)
-            yield _finding("agent.fault", agent=ident, words=how, fix=fix)
+            yield _finding("agent.fault", agent=ident, words=how, fix=programs.cure(code, agent))
         elif first != ident:
             yield _finding("agent.name", agent=ident, first=first, name=agent.name)
         else:

@@ -47,8 +47,7 @@ def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
     text = "\n".join(lines).strip()
     if is_pass(text):
         return ""
-    others = "|".join(re.escape(one) for many in labels.values() for one in many)
-    label = _LABEL.format(others)
+    label = _LABEL.format("|".join(re.escape(one) for many in labels.values() for one in many))
     first, *lines = text.split("\n")
     return "\n".join([first, *(f"> {one}" if re.match(label, one) else one for one in lines)])
 

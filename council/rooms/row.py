@@ -128,8 +128,7 @@ class _Rooms(KindRow):
     ) -> list[Event]:
         when, is_turn = times.text(at), run.task == "turn"
         if output.code and not (output.code == "no-answer" and is_turn):
-            why = (output.code, output.words, output.use)
-            return [work.failed(run.id, when, *why)]
+            return [work.failed(run.id, when, output.code, output.words, output.use)]
         end = work.answered(run.id, when, output.use, output.cut)
         if run.tour != state.turn or rules.asked(state) != (run.agent, run.task):
             return [end]  # it was not waited for any longer

@@ -114,9 +114,8 @@ def post(app: App, which: str, text: str, by: str, key: str = "") -> dict[str, A
 def begin(app: App, which: str, agent: str, run: str = "") -> dict[str, Any]:
     """Return whether an agent may speak now; the speaker's turn begins (document 001)."""
     if relay.is_slave(app):
-        asked = {"channelId": which, "agentId": agent, "runId": run}
         try:
-            return relay.ask(app, "check-turn", **asked)
+            return relay.ask(app, "check-turn", channelId=which, agentId=agent, runId=run)
         except Unexpected as error:  # then nobody may
             silent = {"allowed": False, "currentSpeaker": None, "model": SILENT, "anchor": 0}
             return {**silent, "reason": error.code, "words": error.message}

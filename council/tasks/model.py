@@ -151,8 +151,7 @@ def evolve(state: Context, event: Event) -> None:
             del state.lines[next(iter(state.lines))]
         _said(state, kind[5:], event, message)
     elif kind == "task.created":
-        of = {name: event[name] for name in ("text", "caps", "priority")}
-        state.tasks[event["task"]] = Task(**of)
+        state.tasks[event["task"]] = Task(**{k: event[k] for k in ("text", "caps", "priority")})
         state.fields[f"{event['task']}:text"] = event["text"]
     elif kind == "task.ended":
         task = state.tasks[event["task"]]

@@ -88,8 +88,7 @@ class _Contexts(KindRow):
         hop = next((one for one in state.open_hops() if one.asked == run.tour), None)
         joins = run.task == model.SYNTHESIS and run.tour == state.count and not state.closed_at
         if (hop or joins) and output.code:
-            words = (output.code, output.words, output.use)
-            return [work.failed(run.id, times.text(at), *words)]
+            return [work.failed(run.id, times.text(at), output.code, output.words, output.use)]
         end = work.answered(run.id, times.text(at), output.use, output.cut)
         if joins:
             closing = {"type": "context.closed", "answer": lines.plain(output.text.strip())}

@@ -234,9 +234,9 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
 
 def resolved(app: App, line: Parsed) -> dict[str, str | None]:
     """Return what the references of a V5 line mean in its context; None is a fault of the line."""
-    ctx, data = str(line.fields.get("ctx")), str(line.fields.get("data"))
+    ctx = str(line.fields.get("ctx"))
     state = CONTEXTS.document(app, ctx).peek() if CONTEXTS.knows(app, ctx) else Context()
-    values = state.values(data)
+    values = state.values(str(line.fields.get("data")))
     line.errors += [Fault(code="E43", rule="PR-545", segment=11)] * (None in values.values())
     return values
 
