@@ -13,8 +13,9 @@ from council.cli import printing, quick
 from council.cli.quick import COMMANDS, Command
 from council.kernel import words
 from council.kernel.errors import Usage
+from tests.vectors.rows import tables_of
 
-NAMES = list(COMMANDS)
+NAMES, TABLES = list(COMMANDS), tables_of("commands")
 
 
 def values(line: list[str] | str) -> dict[str, object]:
@@ -25,20 +26,7 @@ def values(line: list[str] | str) -> dict[str, object]:
     return {name: one for name, one in read[1].items() if one != unset[name]}
 
 
-@pytest.mark.parametrize(
-    ("line", "given"),
-    [("respond Yes. --as ada --name=k --json", "agent=ada name=k json=True text=Yes."),
-     ("respond --confidence 4 --amend -- --text", "confidence=4 amend=True text=--text"),
-     ("vote --choice A --stance bea=agree", "choice=A stances=['bea=agree']"),
-     ("synthesize --file x.md --root /tmp -", "file=x.md root=/tmp text=-"),
-     ("status k --problems", "which=k problems=True"),
-     ("convene Q? --agents a,b --agents c", "topic=Q? agents=['a','b','c']"),
-     ("log -n5 -f", "number=5 follow=True"), ("heartbeat --wait", "wait=3650d"),
-     ("heartbeat --wait --json", "wait=3650d json=True"), ("heartbeat --wait 5m", "wait=5m"),
-     ("--root /x --json agent remove ada", "root=/x json=True agent=ada"),
-     ("--now 2026-11-28T09:00:00Z stop --now", "clock=2026-11-28T09:00:00Z now_=True"),
-     ("stop --now k", "now_=True which=k"), ("stop --now=2026-11-28", "clock=2026-11-28")],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "given"), TABLES["read"])
 def test_a_line_is_read(line: str, given: str) -> None:
     read = {name: str(one).replace(" ", "") for name, one in values(line).items()}
     assert read == dict(one.split("=", 1) for one in given.split())
@@ -49,23 +37,7 @@ def test_a_text_may_begin_with_a_dash() -> None:
     assert values(line) == {"text": "- one\n- two", "agent": "ada"}
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [("respond --nme k", "no option --nme; did you mean --name?"),
-     ("respond one two", "too many words: 'two'; put quotes around"),
-     ("respond --as", "--as needs a value: ID; "),
-     ("respond --confidence four", "--confidence cannot be 'four'; use a whole number"),
-     ("respond --json=yes", "--json takes no value; "),
-     ("show --format pdf", "--format cannot be 'pdf'; use md or json"),
-     ("convene", "TOPIC is missing; for example: council convene"),
-     ("msg convert M1", "--to is missing; for example: council msg convert --to V4"),
-     ("msg build go", "FIELD=VALUE 'go' has no =; write it like FIELD=VALUE"),
-     ("agent call x", "--to is missing; for example: council agent call"),
-     ("nonsense", "no command is called 'nonsense'; try: council --help"),
-     ("delet x", "no command is called 'delet'; try: council forget"),
-     ("agent", "no command is called 'agent'; see: council agent --help"),
-     ("agent ad x", "no command is called 'agent ad'; see: council agent --help")],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "told"), TABLES["refused"])
 def test_what_is_wrong_is_said_with_the_way_on(line: str, told: str) -> None:
     with pytest.raises(Usage) as refused:
         quick.read(line.split())
