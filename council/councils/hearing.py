@@ -87,8 +87,7 @@ def heard(
     quoted = [one for one in quotations(words, said, names) if one.found or one.of or told]
     heard = heard.copy(quotations=quoted)
     if form.kind == "turn":  # a line on somebody that ends with a question puts it to them
-        own = {peer: one.comment[-280:] for peer, one in heard.stances.items()}
-        asks = {peer: words for peer, words in own.items() if words[-1:] == "?"}
+        asks = {p: s.comment[-280:] for p, s in heard.stances.items() if s.comment[-1:] == "?"}
         heard = heard.copy(questions={**asks, **heard.questions})
     question = answers.question(heard, form) if heard.faults else ""
     return Understood(text=words, heard=heard, question=question)
