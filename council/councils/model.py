@@ -201,7 +201,8 @@ class Tally(Record):
     abstained: list[str] = []
     moved: list[dict[str, str]] = []  # `{agent, from, to}` in the last round
     rounds: list[Tally] = []  # the tallies after earlier rounds
-    agreed: list[str] = []  # these two are of a council
+    agreed: list[str] = []  # these three are of a council
+    edited: list[str] = []  # of the agreed: whose status was set on the page
     waiting: list[str] = []
 
 

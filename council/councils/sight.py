@@ -56,6 +56,8 @@ def _statuses(state: State) -> Tally:
     agreed = [agent for agent, one in state.participants.items() if one.status == m.AGREED]
     agreed = talks[-1].agreed if talks and talks[-1].ended_at else agreed
     made = Tally(n=len(stay), threshold=len(stay), agreed=agreed, reached=reached)
+    said = [one for talk in talks[-1:] for one in said_by(state, talk.tour)]
+    made.edited = [a for a in agreed if (a, m.AGREED) not in [(e.agent, e.status) for e in said]]
     made.waiting = [agent for agent in stay if agent not in agreed]
     made.type = "strong" if reached else "none"
     return made

@@ -117,6 +117,18 @@ def test_minutes_have_their_form(name: str, tmp_path: Path) -> None:
     assert made == recorded.read_text(encoding="utf-8")
 
 
+def test_an_agreement_that_was_set_on_the_page_is_said_to_be() -> None:
+    play = Play("council", "a,b,c")
+    play.all_say()
+    at = "2026-11-28T09:00:00Z"
+    by_hand = {"agent": "c", "status": "AGREED", "origin": "edited", "at": at}
+    play.take([{"type": "status.set", **by_hand}])
+    for agent in "ab":
+        play.says(agent, status="AGREED")
+    body = written(ended(play))[1]
+    assert "\n- Agreed: A, B, C\n" in body and "not by their own answer: C\n" in body
+
+
 def test_the_state_block_gives_the_whole_conversation_back() -> None:
     state = ended(council("AGREED", "AGREED", "!RESPONDED"))
     front, body = written(state)
