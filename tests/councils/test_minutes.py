@@ -120,8 +120,7 @@ def test_minutes_have_their_form(name: str, tmp_path: Path) -> None:
 def test_an_agreement_that_was_set_on_the_page_is_said_to_be() -> None:
     play = Play("council", "a,b,c")
     play.all_say()
-    at = "2026-11-28T09:00:00Z"
-    by_hand = {"agent": "c", "status": "AGREED", "origin": "edited", "at": at}
+    by_hand = {"agent": "c", "status": "AGREED", "origin": "edited", "at": play.state.updated_at}
     play.take([{"type": "status.set", **by_hand}])
     for agent in "ab":
         play.says(agent, status="AGREED")

@@ -21,9 +21,7 @@ COLLECT) echo 'Buy it, for a reason.';;
 *) printf 'Buy it.\\n\\nSTATUS: AGREED\\n';; esac"""
 
 
-def test_the_same_text_is_read_anew_in_a_new_round_and_said_as_recorded_in_its_own(
-    workspace: Make,
-) -> None:
+def test_the_same_text_is_read_anew_in_a_new_round(workspace: Make) -> None:
     w = workspace("ann", "ben")
     w.json("convene", "Tin?", "--procedure", "deliberation", "--agents", "ann,ben")
     text = TURN.format("Tin", "").rstrip("\n") + "\n\n## Choice\n\nB"
