@@ -89,4 +89,4 @@ def candidates(text: str) -> list[str]:
             continue
         if after and (bare[at] in "{[" or after == len(bare)):
             found, end = [*found, bare[at:after]], after
-    return list(dict.fromkeys(found))[:20]
+    return [*{json.dumps(json.loads(one), sort_keys=True): one for one in found}.values()][:20]
