@@ -72,6 +72,7 @@ def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
     printed = reading.parse(pages.unescaped(render(base)), _headings(), {})
     lines = [line for one in printed if one.kind == "text" for line in one.lines]
     own = {reading.letters(reading.item(line) or line) for line in lines}
+    own |= {"".join(filter(str.isalnum, line)) for line in own}  # an old encoding has no emoji
     made, notes, loose = Taken(), list(base.notes), list[str]()
     old = {str(one.id): one for one in base.messages[-model.SHOWN :]}
     for piece in reading.parse(page, _headings(), {}):

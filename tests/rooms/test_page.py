@@ -2,6 +2,7 @@
 
 import pytest
 
+from council.kernel.page import Taken
 from council.kernel.record import Any
 from council.rooms import page as kind
 from tests.rooms.play import Play, discussion
@@ -28,6 +29,10 @@ def test_the_form() -> None:
     assert "> Which kettle?\n>\n> ### Think!\n" in page
     assert "> The *quiet* one; \\<b>see\\</b> [x]: there.\n" in page
     assert '"messages": [\n  {"id": 1, "at"' in page
+    play = made()
+    play.state.members["a"].emoji = "🦎"  # an old encoding has no emoji
+    old = kind.render(play.state).encode("cp1252", "replace").decode("cp1252")
+    assert taken(play, old) == Taken()
     french = kind.render(made(lang="fr").state)
     assert french.startswith("# Salon : den\n")
     assert "## Parole\n\n- Parole à: B (agent:b)\n" in french
