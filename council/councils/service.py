@@ -141,9 +141,7 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         entry = [e for e in mine if known in (*e.parts, decisions.mark(e.text))][-1]
         said, made = said.copy(heard=entry.heard), fields(entry, "tour phase status")
     tour, is_asked = made.get("tour", before.tour), made.get("type") == "asked"
-    return {
-        **after,
-        **place(before),
+    return {**after, **place(before)} | {
         **{"agent": agent, "phase": made.get("phase", before.phase), "tour": tour},
         "task": f"{before.conversation_id}.{tour}.{agent}",
         "transition": moved and {"from": moved["from"], "to": moved["to"]},

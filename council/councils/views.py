@@ -110,10 +110,8 @@ def decision(state: State) -> dict[str, Any]:
     return {
         "outcome": outcome(state, tally),
         "decision": advice if state.procedure == "council" else "\n".join(tally.decision),
-        "recommendation": advice,
-        "dissent": _dissent(state, tally),
+        **{"recommendation": advice, "dissent": _dissent(state, tally), "absent": absent},
         "blockers": [{"agent": b.agent, "text": b.text} for b in sight.blockers(state)],
-        "absent": absent,
     }
 
 

@@ -45,7 +45,7 @@ def schedule(
     """Return what runs the heartbeat of a workspace; install or remove it if asked to.
 
     `kinds` are `cron` and `systemd`; without one it is what fits this machine. The present PATH is
-    kept for the agents, each time anew. Where the clock refuses, nothing was changed.
+    kept for the agents. Where the clock refuses, nothing was changed.
     """
     root, env = app.root, app.env
     seconds = int(times.duration(every or "5m").total_seconds())
@@ -70,7 +70,7 @@ def schedule(
         warnings += _change_units(root, units, env, remove)
     if install and not remove:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        line = f"PATH={keys.environment(root, env)['PATH']}"  # with what an earlier one found
+        line = f"PATH={keys.environment(root, env)['PATH']}"
         text = keys.text_of(path) or words.template("setup/files/keys.env")
         made = re.sub("(?m)^PATH=.*", lambda _: line, text).encode("utf-8", "surrogateescape")
         files.replace(os.path.realpath(path), made, 0o600)
@@ -215,8 +215,7 @@ def _timer_times(root: str, env: Mapping[str, str]) -> list[str]:
         starts = re.search(r"^On(Calendar|(Active|Boot|Startup)Sec)=.", timer, re.M)
         if starts and is_heartbeat(text, root):
             when = re.search(r"OnUnit\w*activeSec=(.*)", timer, re.I)
-            kills = "; it ends the agents' runs: add KillMode=process to the service"
-            kills *= "KillMode=process" not in service
+            kills = "; without KillMode=process it ends runs" * ("KillMode=process" not in service)
             rows.append((when[1] if when else "by the calendar") + kills)
     return rows
 

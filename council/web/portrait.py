@@ -66,13 +66,12 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
         "matrix": {e.agent: e.heard.stances for e in said if e.heard.stances and not e.late},
         **{"blockers": sight.blockers(state), "used": views.used(state), "signing": signing},
         "speaking": [one for one in made["people"] if one["does"] in ("writing", "owes")],
-        "acknowledged": sight.acknowledged(state),
+        **{"acknowledged": sight.acknowledged(state), "shown": _shown(by_round, all_)},
         "sealed": [e.agent for e in state.entries if state.is_sealed(e)],
         "questions": [one for one in sight.unanswered(state) if is_open and one[1] not in members],
         "why": explain.explained(app, state.name, state) if is_open else {},
         "synthesis": next((e for e in said[::-1] if e.kind == "synthesis" and not e.late), None),
         "came": views.decision(state) if signing or not is_open else None,
-        "shown": _shown(by_round, all_),
         "needs": sight.needs(state, hands[0]) if hands else [],
     }
 

@@ -24,7 +24,7 @@ def test_every_phase_and_status_is_in_the_glossary():
     words = [model.COLLECT, model.CHALLENGE, model.RESOLVE, model.SYNTHESIZE, model.DELIBERATE]
     words += [model.VOTE, model.WAITING, *model.ANSWERED, model.ACTIVE, model.CONVERGED]
     assert explain.word("quux") is None
-    words += ["consensus", "partial", "no-consensus", "nobody-left", "late", "claimed", "no-clock"]
+    words += ["nobody-left", "no-clock"]
     words += [f"max_{one}" for one in ("runs", "tokens", "usd", "runs_per_day", "usd_per_day")]
     for one in [*words, model.TIMEOUT, model.CANCELLED]:
         assert explain.word(one)["kind"] == "word", one

@@ -94,7 +94,7 @@ def test_a_line_written_by_hand(machine, line, runs, monkeypatch):
     assert not schedule.clocks(os.path.dirname(root), env)
 
 
-KILLS = "420s; it ends the agents' runs: add KillMode=process to the service"
+KILLS = "420s; without KillMode=process it ends runs"
 
 
 @pytest.mark.parametrize(

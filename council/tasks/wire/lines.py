@@ -173,9 +173,8 @@ def _right(fields: dict[str, str], expected: Expected) -> str:
         **{"msg": f"M{request.number + 1}", "route": f"{request.receiver}>{request.sender}"},
         **{"type": kind, "pri": request.priority or "-", "state": _STATES[kind]},
         **dict.fromkeys(("tid", "task"), request.task or "-"),
-        **{"err": [*codes, "E99"][0] if kind == "E" else "-"},
+        **{"ctx": request.context or "-", "err": [*codes, "E99"][0] if kind == "E" else "-"},
         **{"depth": str(request.depth), "data": _DATA.get(kind, "…")},
-        "ctx": request.context or "-",
         "budget": "-" if request.budget is None else f"B{request.budget}",
     }
     names = tables.FORMS[version].names
