@@ -219,7 +219,7 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
     if worker or app.env.get("COUNCIL_TOKEN"):
         app.check_run(worker.agent_id if worker else "", is_agent=True)
     ctx = ctx or message.context.replace("S0", "")
-    ctx = ctx or _named(app, message.task)[0] * (message.kind not in "RD")
+    ctx = ctx or ("" if message.kind in "RD" else _named(app, message.task)[0])
 
     def decide(play: Play) -> None:
         state = play.state
