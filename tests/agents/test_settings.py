@@ -39,7 +39,7 @@ GOOD = [
     ("[deliberation]\nconfidence_floor = 2", lambda s: s.deliberation.confidence_floor, 2),
     ('[hooks]\nclosed = ["true"]', lambda s: s.tables["hooks"], {"closed": ["true"]}),
     ("[[bindings]]\nagent = 'a'", lambda s: s.tables["bindings"], [{"agent": "a"}]),
-    ('[agents.ada]\nargv = ["x", "y"]', lambda s: s.agent("ada").argv, ["x", "y"]),
+    ('[agents.ada]\nargv = ["x", "y\\n\'z\'"]', lambda s: s.agent("ada").argv, ["x", "y\n'z'"]),
     ("\ufefftrust = 'strict'\r\n", lambda s: s.trust, "strict"),
 ]
 
@@ -98,7 +98,7 @@ def test_what_is_harmless_is_named(root):
         "council.toml: unknown setting colour",
         "council.toml: unknown setting limits.max_runs",
         "council.toml: unknown setting agents.A b",
-        "council.toml: agents.ada.argv must be a list of texts, not 'x'",
+        "council.toml: agents.ada.argv must be a list of texts without control characters, not 'x'",
     ]
     assert found.agent("ada").faults and found.agent("ada").driver == "command"  # no person
 
