@@ -41,7 +41,7 @@ def member(app: App, word: str) -> tuple[str, Member]:
     from council.agents import souls  # late: members that speak are known to the room
     from council.runs import starting  # late: as above
 
-    name = " ".join(word.split())[:64]
+    name = " ".join(word.strip(" @").split())[:64]
     known = starting.registry_of(app).identities.get(name)
     ident = known.agent_id if known else name.casefold()
     if agent := souls.agents(app.root, app.settings).get(ident):

@@ -43,7 +43,7 @@ def create(
     ident = ids.checked_name(name if ids.is_name(name) else ids.slug(name), "room name")
     room = Room(name=ident, mode=mode, channel_id=f"{ident}-{os.urandom(4).hex()}")
     room.created_at, room.lang = times.text(app.now), app.settings.language or "en"
-    others = [word for word in people if word.strip().casefold() != m.MODERATOR]
+    others = [word for word in people if word.strip(" @").casefold() != m.MODERATOR]
     room.members = {m.MODERATOR: Member(), **dict(member(app, word) for word in others)}
     room.rules, room.backoff = app.settings.channels, app.settings.retry_backoff
     if mode == m.DISCUSSION:

@@ -158,6 +158,8 @@ def test_the_room_of_a_run_is_no_conversation(app: App) -> None:
 def test_names_of_rooms(app: App) -> None:
     assert service.create(app, "report", "Big Hall", "zoe", [])["name"] == "big-hall"
     assert service.named(app, "Big Hall") == "big-hall"
+    made = service.create(app, "work", "attic", "zoe", ["@Sage", "@moderator", " @zoe"])
+    assert made["members"] == ["moderator", "sage", "zoe"]
     with pytest.raises(Refusal, match="no room"):
         service.named(app, "../dens")
     with pytest.raises(Refusal, match="already"):
