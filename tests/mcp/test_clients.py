@@ -108,11 +108,9 @@ async def test_arguments_come_as_clients_send_them(shared):
         got = await client.call_tool("artifact_fetch", {"artifact": held["artifactId"]})
         assert text(got) == "hé"
         assert (await data("message", to="bea", text="Hi.", refs=[None]))["status"] == "stored"
-        nested = {
-            "stances": ['{"agent": "bea", "stance": "agree", "comment": null}'],
-            "check": "true",
-        }
-        assert (await data("respond", text="Tea.", **nested))["outcome"] == "checked"
+        stances = ['{"agent": "bea", "stance": "agree", "comment": null}']
+        made = await data("respond", text="Tea.", stances=stances, check="true")
+        assert made["outcome"] == "checked"
         limits = {"limits": {"maxDepth": "3", "timeoutMs": None}, "schema": {"enum": [None, " "]}}
         said = await client.call_tool("call", {"to": "bea", "text": "Tea?", **limits})
         assert "answers by hand" in text(said, failed=True)
