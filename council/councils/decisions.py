@@ -188,10 +188,10 @@ def say(
 
 
 def stop(state: State, *, at: datetime, now: bool = False) -> list[Event]:
-    """End the rounds: the vote or the synthesis is next; with `now` the minutes are."""
+    """End the rounds: the vote or the synthesis is next; with `now` the minutes are, also again."""
     votes = state.phase == DELIBERATE and VOTE in state.config.phases
     to = m.MINUTES if now else VOTE if votes else SYNTHESIZE
-    made = _decided(state, "stopped", at, stop=to)
+    made = [] if now and state.ended_at else _decided(state, "stopped", at, stop=to)
     return [] if state.stop == to or (not now and state.phase in (VOTE, SYNTHESIZE)) else made
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from council.app import App
     from council.kernel.document import Change, Document
-    from council.runs.work import Work
 
 POLL = 0.1  # seconds between two looks of `wait`
 _TAKES = {"stop": "now", "pause": "", "resume": "more", "cancel": "reason", "sign": "approve why"}
@@ -263,6 +262,9 @@ def _change(
     """
     change = app.conversation(name).change(decide, by=by, at=app.now, create=create)
     state, followed = change.state, dict[str, Any]()
+    agents, ident = f"{app.root}/memory/agents", state.conversation_id
+    owed = kind.work(state, app.now)  # who works by hand has its prompt in its folder
+    prompts = [f"{agents}/{one.agent}/tasks/{one.ident(ident)}.md" for one in owed]
     app.changed(change)
     if run := app.own_run(state):
         from council.runs import processes  # late: only inside a run
@@ -271,7 +273,7 @@ def _change(
             from signal import SIGUSR1  # late: as above
 
             os.kill(pid, SIGUSR1)
-    elif state.ended_at or not all(_is_told(app, state, one) for one in kind.work(state, app.now)):
+    elif state.ended_at or not all(map(os.path.lexists, prompts)):
         from council.councils.row import CONVERSATIONS  # late: only where something is due
         from council.runs import heartbeat  # late: as above
 
@@ -281,9 +283,3 @@ def _change(
             followed = {}  # another process filed it away
     made = {"woken": followed.get("woken", []), "waiting": followed.get("waiting", {})}
     return change, {**place(state), **made, "minutes": followed.get("archived", "")}
-
-
-def _is_told(app: App, state: State, one: Work) -> bool:
-    """Return whether the prompt of an agent that works by hand is in its folder."""
-    task = f"{one.agent}/tasks/{one.ident(state.conversation_id)}.md"
-    return os.path.lexists(f"{app.root}/memory/agents/{task}")

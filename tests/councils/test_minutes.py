@@ -178,6 +178,7 @@ def test_outcomes() -> None:
         play = Play("council", "a,b")
         assert not said or play.says(said) == "recorded"
         play.do(decisions.stop, now=True)
+        assert play.do(decisions.stop, now=True) == []
         front, _ = written(play.state)
         assert (front["outcome"], front["title"]) == ("no-consensus", "Stopped — Tiles or tin?")
     play = Play("council", phases=["COLLECT", "SYNTHESIZE"])
