@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from council.councils.evolution import EVENTS, SETTLING, evolve
-from council.councils.model import Event, State
 from council.councils.page import render
 from council.councils.rules import due, new, wake, work
-from council.kernel.page import Taken
-from council.kernel.times import datetime
+from council.kernel.record import Any
 
 __all__ = ["EVENTS", "SETTLING", "due", "evolve", "new", "render", "wake", "work"]
 
 
-def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken:
-    """Return what was changed by hand; see `page_edits.edits`."""
-    from council.councils import page_edits  # late: regular expressions are slow to import
+def __getattr__(name: str) -> Any:
+    """Return a function that reads pages, `adopt`, `edits` or `added`."""
+    if name not in ("adopt", "edits", "added"):
+        raise AttributeError(name)
+    from council.councils import page_edits, page_reading  # late: regular expressions are slow
 
-    return page_edits.edits(base, now, page, at, ours)
-
-
-def adopt(page: str, name: str = "") -> list[Event]:
-    """Return the event `adopted` of a page without a journal; see `page_reading.adopt`."""
-    from council.councils import page_reading  # late: see above
-
-    return page_reading.adopt(page, name)
+    return getattr(page_reading if name == "adopt" else page_edits, name)

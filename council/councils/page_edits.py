@@ -35,6 +35,20 @@ def edits(base: State, now: State, page: str, at: datetime, ours: bool) -> Taken
     return found.taken
 
 
+def added(now: State, page: str, at: datetime) -> Taken:
+    """Return the texts on a page of another clone, or one newer than its journal, as edits."""
+    found = _Edits(now.copy(entries=[], drafts={}, notes=[]), now, page, at, ours=False)
+    told = found.page.lines
+    if told.get("conversationId", now.conversation_id) != now.conversation_id:
+        return Taken(refused=["the page is that of another conversation"])
+    found.answers()
+    found.notes()
+    there = Page(pages.render(found.now), now).lines
+    for path in [one for one in told if one not in there and one[:6] in ("label ", "blocke")]:
+        found.refuse(f"another clone has {told[path]}, which is not known here")
+    return found.taken
+
+
 class _Edits:
     """The changes found so far, and the state after them."""
 
@@ -153,16 +167,19 @@ class _Edits:
                 self.refuse(f"{one.agent}: the text of round {one.tour} was changed")
         for name, piece in there.items():  # merged from another clone
             (tour, _, agent), text = name.partition("-"), plain_text(piece.text())
-            if not text or any(e.id == name or same(e.text, text) for e in self.now.entries):
+            if not text or any(same(e.text, text) for e in self.now.entries):
                 continue
-            if agent not in typed or tour not in [str(one.tour) for one in self.base.rounds]:
+            if name in last:
+                self.refuse(f"{agent}: the text of round {tour} was changed")
+            elif agent not in typed or tour not in [str(one.tour) for one in self.base.rounds]:
                 self.loose.append(text)
             elif tour != str(self.base.tour):
                 self.decide(agent, text, "", tour=int(tour))
             else:
                 typed[agent].append(text)
                 if piece.digest and digest(piece.text()) == piece.digest:
-                    self.words.setdefault(agent, RESPONDED)
+                    told = self.page.lines.get(f"status {agent}")
+                    self.words.setdefault(agent, told if told in ANSWERED else RESPONDED)
 
     def answer(self, ident: str, text: str, was: str, is_new: bool) -> None:
         """Take in a participant's status, and the draft or answer that it typed.

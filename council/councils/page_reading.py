@@ -133,7 +133,8 @@ class Page:
             is_text = folded((above or "").partition(":")[0]) not in _LABELS
             is_text = is_text and section in ("options", "convergence")
             is_text |= section == "participants" and (above or "")[-1:] in (":", ")")
-            if above and (is_text or self._begins(above + line)):
+            start = letters(f"{above}{line}")
+            if above and (is_text or any(own.startswith(start) for own in self._ours)):
                 rows[-1] += f" {line.strip()}"
             else:
                 rows.append(line)
@@ -151,7 +152,10 @@ class Page:
                 told = {f"label {one.lower()}": one for one in _AGENT.findall(found[3])}  # joined
                 told[f"label {found[2].lower()}"] = found[1].strip(" *_`>|")
                 told[f"status {found[2].lower()}"] = _SIGNS.sub("", found[3]).strip("_").upper()
-                if any(self.lines.setdefault(path, word) != word for path, word in told.items()):
+                for path, word in told.items():  # a merge has both lines: one is WAITING
+                    if self.lines.setdefault(path, word) == model.WAITING:
+                        self.lines[path] = word
+                if any(self.lines[path] != word != model.WAITING for path, word in told.items()):
                     rest.append(line)
             elif section == "convergence" and said and "blocker" in self.lines:
                 self.lines[f"blocker {letters(said)}"] = said
@@ -160,10 +164,6 @@ class Page:
             else:
                 rest.append(line)
         return rest
-
-    def _begins(self, text: str) -> bool:
-        start = letters(text)
-        return any(own.startswith(start) for own in self._ours)
 
     def _unmarked(self, piece: Piece, lines: list[str], is_marked: bool) -> list[str]:
         """Note the texts below `Tour N:` that have no marks; return the other lines."""
@@ -259,7 +259,8 @@ def _state(text: str, page: Page) -> State:
     state.topic, state.phase = state.topic or state.name, phase if phase in phases else phases[0]
     is_known = state.status in (model.ACTIVE, model.CONVERGED, model.TIMEOUT)
     state.status, state.participants = state.status if is_known else model.ACTIVE, {}
-    for ident in [path[6:] for path in {**lines, **page.stated} if path[:6] == "label "]:
+    listed = page.stated if page.part(dict, "participants") else lines  # `edits` takes the others
+    for ident in [path[6:] for path in listed if path[:6] == "label "]:
         emoji, name = label_parts(lines.get(f"label {ident}", ""))
         told = {"name": name or ident, "emoji": emoji, "person": emoji == "👤"}
         told["status"] = lines.get(f"status {ident}")
@@ -270,7 +271,8 @@ def _state(text: str, page: Page) -> State:
     state.options = [Option(letter=path[7:], text=lines[path]) for path in options]
     if not state.rounds or state.rounds[-1].tour != state.tour:
         begun = model.Round(tour=state.tour, phase=state.phase, started_at=state.updated_at)
-        begun.blind = state.config.blind and state.phase == model.COLLECT
+        is_open = any("-say-" not in one.name for one in page.entries)
+        begun.blind = state.config.blind and state.phase == model.COLLECT and not is_open
         begun.order = list(state.participants)
         state.rounds.append(begun)
     return state

@@ -19,7 +19,7 @@ from council.kernel import codec, files, shared, times
 from council.kernel.errors import Conflict, Invalid, NotFound, Unexpected
 from council.kernel.ids import digest
 from council.kernel.journal import DAMAGED, SEGMENT, Line, Moved
-from council.kernel.page import decoded, revision
+from council.kernel.page import Taken, decoded, revision
 from council.kernel.record import TYPE_CHECKING, Any, Record, copied
 from council.kernel.times import UTC, datetime
 
@@ -34,6 +34,7 @@ else:
 When = datetime | None
 Event = dict[str, Any]
 _BLANK = b"\0 \t\r\n"
+_MOST = (1 << 20) + (1 << 16)  # bytes of new text on a page, with what a tool changed around it
 _BROKEN = (LookupError, TypeError, ValueError, AttributeError, Invalid)
 
 
@@ -72,10 +73,13 @@ class Document(Generic[S]):
         self._durable = False
 
     def exists(self) -> bool:
-        """Return whether there is a journal, or a page that can be adopted."""
-        with files.reported("read", self.folder):
-            self._journal.fetch()
-            return self._journal.is_begun() or bool(self._adopted(self._look())[0])
+        """Return whether there is a journal, or a page that can be adopted or not be read."""
+        try:
+            with files.reported("read", self.folder):
+                self._journal.fetch()
+                return self._journal.is_begun() or bool(self._adopted(self._look())[0])
+        except Invalid:
+            return True
 
     def read(self) -> S:
         """Return the state; hand edits are taken in first, unless nothing can be written.
@@ -278,17 +282,21 @@ class Document(Generic[S]):
         if known or not seen.data.strip(_BLANK):  # ours, taken in before, or lost in a power cut
             return
         text = decoded(seen.data)
-        last, events, refused = self._last, list[Event](), list[str]()
+        last, taken = self._last, Taken()
         usual = (last.rev, last.mark) if last.via == "adopt" else (0, "")
         rev, mark = revision(text) or usual
-        lines = self._journal.read(rev)
-        if lines and (lines[-1].rev, lines[-1].mark) == (rev, mark):
+        lines, now = self._journal.read(rev), self._rendered(self._state)
+        if len(text.encode("utf-8", "replace")) > len(now) + _MOST:
+            taken.refused = ["it has too much new text, over 1 MiB"]
+        elif lines and (lines[-1].rev, lines[-1].mark) == (rev, mark):
             base = self._folded(lines)[0]
             ours = digest(self._rendered(base)) == lines[-1].page
             taken = self._kind.edits(base, self._state, text, self._at, ours)
-            events, refused = list(taken.events), taken.refused
-        elif not self._rendered(self._state).startswith(seen.data.rstrip(_BLANK)):
-            refused = ["the page names no revision that is known here"]
+        elif rev and hasattr(self._kind, "added"):
+            taken = self._kind.added(self._state, text, self._at)
+        elif not now.startswith(seen.data.rstrip(_BLANK)):
+            taken.refused = ["the page names no revision that is known here"]
+        events, refused = list(taken.events), list(taken.refused)
         if "\ufffd" in text and "\ufffd".encode() not in seen.data:
             refused.append("some bytes are letters in no encoding that is read")
         if refused:

@@ -24,7 +24,7 @@ _LAST_END = re.compile(r"(?<!\\)<!--council:end *-->[ \t]*$")
 _FIRST = re.compile(r"[ \t]*(<!--council:(?:end|draft|notes)(?: [^\s>]+)? *-->)[ \t]*")
 _HEADING = re.compile(r"\s*#{1,6}[\s\u00a0]*(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*$")
-_ITEM = re.compile(r"\s*(?:[-*+•–]|\d+[.)])[ \t\u00a0]+(?:\[[ xX]\]\s)?(.*)$")
+_ITEM = re.compile(r"\s*(?:[-*+•●◦–−]|\d+[.)])[ \t\u00a0]+(?:\[[ xX]\]\s)?(.*)$")
 QUOTE = re.compile(r"^[ \t]*> ?")
 _FENCE = re.compile(r"[>\s]*(?:```+|~~~+).*$")
 _DEFINITION = re.compile(r"[>\s]*\\?\[[^\]]+\]:")  # of a link or a note; tools move them
@@ -243,9 +243,9 @@ def typed(lines: list[str], ours: set[str], starts: list[str]) -> str:
     made: list[str] = []
     for part in re.split(r"\n[ \t]*\n", _COMMENT.sub("", "\n".join(lines))):
         rest = [ln for ln in part.split("\n") if ln.strip() and not ln.startswith(_CONFLICT)]
-        if letters(part) in ours:
+        if letters(words(part)) in ours:
             continue
-        rest = [ln for ln in rest if not (own := letters(item(ln) or ln)) or own not in ours]
+        rest = [ln for ln in rest if not (own := letters(item(ln) or words(ln))) or own not in ours]
         rest = [ln for ln in rest if not (item(ln) or words(ln)).startswith(tuple(starts))]
         cut = _without_start("\n".join(rest), ours)
         if letters(cut):

@@ -54,11 +54,13 @@ def test_a_page_that_is_torn_or_gone_is_restored(tmp_path, kept, zeros):
         b"# Something else\n\nwords\n",
         b"# About id1\n\n<!--council:eof rev=1 mark=00000000000000000000000000000000-->\n",
         b"# About id1\n\n<!--council:eof rev=9 mark=00000000000000000000000000000000-->\n",
+        b"PAGE" + b"words " * 200_000,
     ],
-    ids=["garbage", "no revision", "another clone's", "unknown"],
+    ids=["garbage", "no revision", "another clone's", "unknown", "too much"],
 )
 def test_a_page_of_no_known_revision_is_kept_aside(tmp_path, text):
     one = begun(tmp_path)
+    text = text.replace(b"PAGE", (tmp_path / "d.md").read_bytes())
     for _ in range(2):  # the second time it is known
         (tmp_path / "d.md").write_bytes(text)
         state = one.read()
@@ -133,6 +135,8 @@ def test_a_page_that_is_no_file_is_refused(tmp_path, make):
         with pytest.raises(Invalid) as caught:
             act()
         assert caught.value.code == "not-a-file" and "\n" not in caught.value.message
+    os.rename(one.folder, tmp_path / "away")
+    assert document(tmp_path).exists()  # so it is named, and stops no other one
 
 
 def test_an_event_of_a_newer_version_is_kept_and_stops_writing(tmp_path):
