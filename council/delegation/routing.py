@@ -12,12 +12,9 @@ from council.kernel.ids import is_name
 from council.kernel.record import Any, Record
 
 TIERS = {
-    "peer": ("session", "peer"),
-    "channel": ("channel",),
-    "account": ("account",),
-    "mode": ("mode", "capability"),
-    "default": (),
-}
+    "peer": ("session", "peer"), "channel": ("channel",), "account": ("account",),
+    "mode": ("mode", "capability"), "default": (),
+}  # fmt: skip
 MATCHERS = tuple(name for names in TIERS.values() for name in names)
 Facts = dict[str, list[str]]
 

@@ -35,7 +35,7 @@ def doctor(app: App, repair: bool = False, probe: bool = False) -> dict[str, Any
     findings += [*_settings(app), *_agents(app, probe)]
     clocks = [_finding("clock.runs", ok=True, **one) for one in app.clocks()]
     findings += [*(clocks or [_finding("clock.none", ok=True)]), *_files(app)]
-    for one in [*status.status(app)["problems"], *status.unfiled(app)]:
+    for one in [*status.status(app)["problems"], *map(status.unfiled, service.unfiled(app))]:
         if one["code"] != "settings":
             found = {"found": one["what"], "fix": one["fix"]}
             findings.append({"what": one["name"] or "workspace", "ok": False, **found})

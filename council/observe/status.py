@@ -75,7 +75,7 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
     wrong += [] if name else _of_workspace(app, registry, resting)
     if clocks and any(one["timeoutAt"] for one in found["conversations"]) and not app.clocks():
         wrong.append(problem("", "clock.none", code="no-clock"))
-    wrong += unfiled(app) if clocks and not name else ()
+    wrong += map(unfiled, service.unfiled(app)) if clocks and not name else ()
     return {
         **{"root": app.root, "now": times.text(app.now), "maxRuns": app.settings.max_runs},
         "runs": sum(len(one["running"]) for many in found.values() for one in many),
@@ -85,10 +85,9 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
     }
 
 
-def unfiled(app: App) -> Iterator[Problem]:
-    """Yield the conversations whose minutes are gone or damaged."""
-    for state in service.unfiled(app):
-        yield problem(state.name, "minutes", path=state.minutes)
+def unfiled(state: model.State) -> Problem:
+    """Return the problem of a conversation whose minutes are gone or damaged."""
+    return problem(state.name, "minutes", path=state.minutes)
 
 
 def broken(name: str, error: Refusal) -> Problem:

@@ -74,9 +74,9 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
         verb, who = ("ask", runnable) if len(runnable) > 1 else ("convene", known)
         following = f'council {verb} "your question" --agents {",".join(who[:4])}'
     return {
-        **{"root": root, "made": made, "programs": programs, "known": known},
-        **{"agents": usable if settings.FILE in made else [], "runnable": runnable},
-        "next": following,
+        **{"root": root, "made": made, "programs": programs},
+        "agents": usable if settings.FILE in made else [],
+        **{"known": known, "runnable": runnable, "next": following},
     }
 
 

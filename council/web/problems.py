@@ -19,13 +19,9 @@ from council.kernel.errors import Refusal
 
 MEDIA_TYPE = "application/problem+json"
 _KINDS = {
-    errors.Usage: 400,
-    errors.Invalid: 422,
-    errors.Conflict: 409,
-    errors.NotFound: 404,
-    errors.Refused: 403,
-    errors.Away: 503,
-}
+    errors.Usage: 400, errors.Invalid: 422, errors.Conflict: 409, errors.NotFound: 404,
+    errors.Refused: 403, errors.Away: 503,
+}  # fmt: skip
 _CODES = {"over": 409, "locked": 503, "disk-full": 507}
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 with open(f"{os.path.dirname(__file__)}/interface.json", encoding="utf-8") as _file:
