@@ -33,10 +33,9 @@ KEPT = 100  # ended calls, and messages that were seen, that the state keeps
 MINUTE = timedelta(seconds=60)
 ACROSS = ("maxDepth", "maxCallsPerTrace")  # a call hands them on to the calls inside of it
 _ERRORS = {
-    ERROR: {"code": "E30"},
-    TIMEOUT: {"code": "E20", "guard": "timeoutMs"},
+    ERROR: {"code": "E30"}, TIMEOUT: {"code": "E20", "guard": "timeoutMs"},
     INVALID: {"code": "E10", "guard": "expectedSchema"},
-}
+}  # fmt: skip
 
 
 class Sent(Record):

@@ -12,7 +12,7 @@ from council.kernel import files, shared, times
 from council.kernel.errors import Conflict, NotFound, Usage
 from council.kernel.page import decoded
 from council.kernel.record import TYPE_CHECKING, Any
-from council.observe import board, named
+from council.observe import board, named, status
 from council.runs import processes
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
     paths = [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
     words = ident if is_council else f"({ident})"  # a short one may be a part of other texts
-    found = glob(PROMPTS, root_dir=root)
+    found, copies = glob(PROMPTS, root_dir=root), status.conflict_copies(root, app.conversations())
+    found += [one for one in copies if not one.startswith("conseils/")]
     paths += [one for one in found if f"/{ident}." in one or _has(f"{root}/{one}", words)]
     if entry:
         return {**made, "remove": paths, "redact": os.path.relpath(document.folder, root)}

@@ -266,6 +266,7 @@ def test_one_entry_is_forgotten_in_journal_page_logs_and_tasks(ws):
     for path in (
         f"memory/shared/.council/runs/{ident}.2.ada.1/prompt.md",
         "memory/agents/ada/tasks/t.md",
+        "memory/shared/council-k-conversation.sync-conflict-1.md",
     ):
         os.makedirs(os.path.dirname(f"{ws.root}/{path}"), exist_ok=True)
         Path(f"{ws.root}/{path}").write_text(f"{ident}: Zanzibar.")
