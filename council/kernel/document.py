@@ -8,7 +8,7 @@ A kind is a module of pure functions (any `kind.py`); its state is a `Record` wi
 Its `evolve` gets all events except `adopted` (the state as JSON) and `rendered` (no change), also
 `kept` (`file` in `conflicts/`, `why`). `EVENTS` are the types that it knows: any other event is of
 a newer version, and stops writing. Optional are `SETTLING` ones: after them the page has to survive
-a power cut, too.
+a power cut, too; and `added`, which reads what a page of an unknown revision adds.
 """
 
 from __future__ import annotations

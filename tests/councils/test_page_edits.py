@@ -387,25 +387,23 @@ def test_a_page_of_another_clone_adds_its_texts(lang: str) -> None:
     other.say("nova", "Words of nova.\n\nBLOCKING: who pays?", status="AGREED")
     other.save(other.page.replace("<!--council:notes-->", "<!--council:notes-->\n\nTheirs."))
     page, nova = other.page, "🌟 Nova (agent:nova): AGREED"
-    taken = kind.added(mine.state, page, NOW)
-    mine.take(taken.events)
+    mine.take((taken := kind.added(mine.state, page, NOW)).events)
     assert (taken.refused, [e.status for e in mine.state.entries][2:]) == ([], ["AGREED"])
-    assert [one.text for one in mine.state.blockers] == ["who pays?"]
-    assert mine.state.notes == ["Ours.", "", "Theirs."]
+    said = [mine.state.blockers[0].text, *mine.state.notes]
+    assert said == ["who pays?", "Ours.", "", "Theirs."]
     assert kind.added(mine.state, page, NOW) == Taken()
     for old, new, why in (
         ("Words of nova", "Other words", "nova: the text of round 1 was changed"),
         (nova, f"{nova}\n- 🐝 Bea (agent:bea): WAITING", "another clone has 🐝 Bea, which is"),
         ("3f2b8f2e", "00000000", "the page is that of another conversation"),
     ):
-        taken = kind.added(mine.state, page.replace(old, new), NOW)
-        assert (taken.events, taken.refused[0][: len(why)]) == ([], why)
+        assert why in kind.added(mine.state, page.replace(old, new), NOW).refused[0]
 
 
 def test_a_clone_with_both_sides_of_a_merge_or_a_new_participant() -> None:
     line = "🌟 Nova (agent:nova): WAITING"
-    both = f"{line}\n- {line.replace('WAITING', 'DONE')}\n- {line}"
-    got = made.adopted(weather().page.replace(line, both).replace('"tour"', "tour"))
+    both = weather().page.replace(line, f"{line}\n- {line.replace('WAITING', 'DONE')}\n- {line}")
+    got = made.adopted(both.replace('"tour"', "tour"))
     assert [e.id for e in got.entries] == ["1-henry", "1-sage"] and not got.sealed()
     assert (got.participants["nova"].status, got.notes) == ("DONE", [])
     bea = weather().page.replace(line, f"{line}\n- 🐝 Bea (agent:bea): WAITING")
