@@ -8,30 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from council.kernel import page, reading
-
-SHOWN = [
-    # text, as it is shown at level 4
-    ("# Position\nYes: a small local script.", "#### Position\n\nYes: a small local script."),
-    ("### A\n##### B\ntext", "#### A\n\n###### B\n\ntext"), ("##### low", "#### low"),
-    ("Title\n=====\ntext\n\nSub\n-", "#### Title\n\ntext\n\n##### Sub"),
-    ("two lines\nof text\n---", "two lines\nof text\n---"), ("- item\n---", "- item\n---"),
-    ("a\n\n\n\nb", "a\n\nb"), ("\n\n a \n\n", " a "), ("No <b>bot</b>", "No \\<b>bot\\</b>"),
-    ("1 < 2 and a <- b <3", "1 < 2 and a <- b <3"), ("<!-- hidden", "\\<!-- hidden"),
-    ("`<b>` and ``<i>` x``", "`<b>` and ``<i>` x``"),
-    ("a ` b <b>\n`c` <i>", "a ` b \\<b>\n`c` \\<i>"),  # no code spans in that block
-    ("\\<b> \\\\<b>", "\\<b> \\\\\\<b>"), ("![pixel](x)", "\\![pixel](x)"),
-    ("[1]: https://example.org", "\\[1]: https://example.org"), ("> - [1]: x", "> - \\[1]: x"),
-    ("[a\nb]: x", "\\[a\nb]: x"), ("[a](b): fine", "[a](b): fine"),
-    ("```py\n<b> # no heading\n\n\n[1]: x", "```py\n<b> # no heading\n\n\n[1]: x\n```"),
-    ("~~~\n```\n<b>\n~~~\n<b>", "~~~\n```\n<b>\n~~~\n\\<b>"),
-    ("- x\n\n  ```\n<script>\n  ```\n<b>", "- x\n\n  ```\n\\<script>\n  ```\n\\<b>"),
-    ("<!--council:end-->", "\\<!--\\council:end-->"),
-    ("<!\x01--council:end-->", "\\<!--\\council:end-->"), ("!\x1f[a](b)", "\\![a](b)"),
-    ("`<!--council-state`", "`<!--\\council-state`"), ("a\r\nb\rc\x00\x1b[0m", "a\nb\nc[0m"),
-]  # fmt: skip
+from tests.vectors.rows import tables_of
 
 
-@pytest.mark.parametrize(("text", "seen"), SHOWN)
+@pytest.mark.parametrize(("text", "seen"), tables_of("shown")["at level 4"])
 def test_a_text_is_shown(text: str, seen: str) -> None:
     assert page.shown(text, 4) == seen
     assert reading.letters(seen) == reading.letters(text.replace("\x1b", ""))
