@@ -106,7 +106,7 @@ def _since(given: Given) -> str:
 
 
 def _status(app: App, only: str = "", *, clocks: bool = False) -> dict[str, Any]:
-    from council.observe import status as look  # late: minutes and `show` need no status
+    from council.observe import status as look  # late: minutes need no status
 
     return look.status(app, only, clocks=clocks)
 

@@ -15,7 +15,6 @@ from council.tasks.wire.model import parse
 
 TIMED_OUT = 7
 _FAILED = {"E1": 3, "E2": TIMED_OUT}  # by what codes of V5 begin with; 6 for all others
-# A block of V1, or a line.
 _MESSAGE = re.compile(r"(?:\[|FROM:|MSG_\w+\n).*(?:\n+(?![\[M\n]).+)*|.*\S.*")
 
 

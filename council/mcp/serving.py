@@ -160,7 +160,10 @@ class Serving:
 
 
 def _arguments(given: Made, schema: Made, most: int) -> Given:
-    """Return the arguments of a call as its schema wants them."""
+    """Return the arguments of a call as its schema wants them.
+
+    What is empty counts as left out: strict clients make models fill in everything.
+    """
     known = schema["properties"]
     made = Given(str, _taken(given, schema, most) if known else {})
     if fault := next(jsonschema.Draft202012Validator(schema).iter_errors(dict(made)), None):
@@ -171,10 +174,7 @@ def _arguments(given: Made, schema: Made, most: int) -> Given:
 
 
 def _taken(value: Any, schema: Made, most: int) -> Any:
-    """Return a value without what is empty in it; lists, numbers and the like may be texts.
-
-    Strict clients make models fill in everything, so what is empty counts as left out.
-    """
+    """Return a value without what is empty in it; lists, numbers and the like may be texts."""
     if isinstance(value, str):
         checked_text(value.encode("utf-8", "surrogatepass"), most)
         with suppress(Invalid):

@@ -17,7 +17,7 @@ from council.tasks.wire import lines, tables
 from council.tasks.wire.model import MOST_CHARS, Message, fitted, parted
 from council.tasks.wire.writing import line_of
 
-MOST_REJECTED, MOST_QUESTIONS = 2, 2  # hand-offs of a hop, questions of a task
+MOST_REJECTED, MOST_QUESTIONS = 2, 2
 _DEPTH, _DEEPEST = 3, 5  # of hand-offs, without and with `reason=`
 _ANY = Worker(agent_id="")
 _ENDS = {"S": m.DONE, "E": m.FAILED}

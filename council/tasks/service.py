@@ -233,7 +233,7 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
 
 
 def resolved(app: App, line: Parsed) -> dict[str, str | None]:
-    """Return what the references of a V5 line mean in its context; None is a fault of the line."""
+    """Return what the references of a line mean in its context; None is a fault."""
     ctx = str(line.fields.get("ctx"))
     state = CONTEXTS.document(app, ctx).peek() if CONTEXTS.knows(app, ctx) else Context()
     values = state.values(str(line.fields.get("data")))

@@ -98,7 +98,7 @@ def test_what_is_harmless_is_named(root):
         "council.toml: unknown setting colour",
         "council.toml: unknown setting limits.max_runs",
         "council.toml: unknown setting agents.A b",
-        "council.toml: agents.ada.argv must be a list of texts without control characters, not 'x'",
+        "council.toml: agents.ada.argv must be a list of texts, not 'x'",
     ]
     assert found.agent("ada").faults and found.agent("ada").driver == "command"  # no person
 
