@@ -43,7 +43,6 @@ EVERY = 10.0  # seconds between two lines about a trial
 HIGHER = " with a higher --max-runs or --max-cost"  # resumes a trial that a ceiling stopped
 STOPPED, LOST, UNDECIDED, INTERRUPTED = 6, 8, 9, 130
 GIST = 160  # characters of an answer
-_INT = {signal.SIGINT}  # Ctrl-C waits until there is something to pause
 _NOT_SAID = re.compile(r"\s*((>|#|[A-ZÉ]{5,} ?:).*|@\S+|AGREED|DONE)\s*")  # forms, quotations
 
 
@@ -54,7 +53,7 @@ def ask(app: App, given: Given) -> Said:
         given.__dict__.update(own, options=given.options or ["yes", "no"])
     if given.resume:
         name = app.find(given.name or given.topic)
-        signal.pthread_sigmask(signal.SIG_BLOCK, _INT)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         return _watched(app, given, name, service.steer(app, name, "resume"))
     asked = opening(given)
     named = ids.slug(asked.topic, 40) or "question"
@@ -66,7 +65,7 @@ def ask(app: App, given: Given) -> Said:
         following = f'council ask "{one_line(asked.topic, 60)}"'
         return _played(app, given, plays.rehearse(app, asked, given.seed or 0), following)
     _refuse_in_vain(app, asked)
-    signal.pthread_sigmask(signal.SIG_BLOCK, _INT)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until there is what to pause
     try:
         made = service.convene(app, asked)
     except Conflict:  # another one was faster
@@ -113,7 +112,7 @@ def _watched(app: App, given: Given, name: str, opened: dict[str, Any]) -> Said:
         return False
 
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INT)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         _beaten(app, CONVERSATIONS, name, screen, show)
         show(state := service.find(app, opened["conversationId"]))
     except KeyboardInterrupt:

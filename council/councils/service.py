@@ -115,7 +115,11 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
         nonlocal said, before
         before, origin = state, _origin(app, state, agent)
         decisions.member(state, agent)
-        said = hearing.heard(state, agent, text, stated)
+        mine = [e for e in state.entries if (e.agent, e.tour, e.text) == (agent, state.tour, text)]
+        if mine and not (stated.amend or agent in state.round().asked):  # it was read before
+            said = hearing.Understood(text=text, heard=mine[-1].heard)
+        else:
+            said = hearing.heard(state, agent, text, stated)
         task = stated.task or app.env.get("COUNCIL_TASK_ID", "")
         if not task and stated.only == model.kind_of(state.phase):
             task = f"{state.conversation_id}.{state.tour}"  # no other round can be meant

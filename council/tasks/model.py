@@ -122,9 +122,10 @@ class Context(Record):
 
     def values(self, data: str) -> dict[str, str | None]:
         """Return what references in DATA mean (PR-545): of a stored text its id, else None."""
-        lines = {f"M{number}": line for number, line in self.lines.items()}
-        known, found = {"MSG": lines, "CTX": self.keys, "REF": self.fields}, {}
-        for kind, name in REFERENCE.findall(data):
+        named, found = REFERENCE.findall(data), dict[str, str | None]()
+        lines = {f"M{number}": line for number, line in (self.lines if named else {}).items()}
+        known = {"MSG": lines, "CTX": self.keys, "REF": self.fields}
+        for kind, name in named:
             stored = name if kind == "REF" and ":" not in name else None
             found[f"#{kind}:{name}"] = known[kind].get(name, stored)
         return found

@@ -73,20 +73,20 @@ def request(
         hint = f"use {', '.join(rules.budgets)} or unlimited"
         raise Usage("usage", f"no such complexity: {word[:20]}", hint)
 
-    previous = ""
-    if ctx and CONTEXTS.knows(app, ctx) and CONTEXTS.document(app, ctx).peek().is_full():
-        values, previous, ctx = {**values, "prev": ctx}, ctx, ""  # PR-644
+    previous, opened = "", CONTEXTS.document(app, ctx) if CONTEXTS.knows(app, ctx) else None
+    if opened and opened.read().is_full():
+        values, previous, ctx, opened = {**values, "prev": ctx}, ctx, "", None  # PR-644
 
     def decide(play: Play) -> None:
         if values:
             play.add("context.valued", values=values)
         decisions.request(play, text, caps, priority, rules.budgets.get(word))
 
-    return {**_change(app, ctx, decide, "User"), "previous": previous}
+    return {**_change(app, ctx, decide, "User", opened), "previous": previous}
 
 
-def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
-    """Do something in a context, or in a new one; start what it asks for."""
+def _change(app: App, ctx: str, act: Callable[[Play], None], by: str, opened: Any = None) -> Result:
+    """Do something in a context (perhaps `opened`), or in a new one; start what it asks for."""
     if ctx and not CONTEXTS.knows(app, ctx):
         fix = "leave out the context for a new one"
         raise Refused("E42", f"{ctx[:20]} is no context", fix, verdict="E42")
@@ -109,7 +109,8 @@ def _change(app: App, ctx: str, act: Callable[[Play], None], by: str) -> Result:
         return play.events
 
     try:
-        change = CONTEXTS.document(app, name).change(decide, by=by, at=app.now, create=not ctx)
+        document = opened or CONTEXTS.document(app, name)
+        change = document.change(decide, by=by, at=app.now, create=not ctx)
     except Conflict as error:
         if error.code == "taken" and not ctx:  # another process has opened it
             return _change(app, ctx, act, by)

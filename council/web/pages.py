@@ -290,8 +290,7 @@ def agents(app: App, _: Values) -> Values:
     return {"agents": rows, "said": said[:ROWS]}
 
 
-# Template and data by path; the function gets the workspace, and the words of the address and of
-# its query.
+# Template and data; the function gets the workspace, and the words of the address and its query.
 TITLE: Page = ("title.html", title)  # how the page of a council begins
 PAGES: dict[str, Page] = {
     "/": ("home.html", home),

@@ -9,6 +9,7 @@ from council.agents import souls
 from council.agents.settings import Settings
 from council.agents.souls import Soul
 from council.kernel.errors import Invalid
+from tests.vectors.rows import tables_of
 
 
 def put(root, text: str, ident: str = "ada", encoding: str = "utf-8") -> None:
@@ -17,22 +18,10 @@ def put(root, text: str, ident: str = "ada", encoding: str = "utf-8") -> None:
         file.write(text)
 
 
-ROWS = [
-    ("---\nname: Ada\nrole: judge\n---\n\nI judge.\n", "Ada", "judge", [], "I judge."),
-    ('---\nname: "Ada: L."\ncapabilities: [sums, maps]\n---\n', "Ada: L.", "", ["sums", "maps"],
-     ""),
-    ("---\nname: Ada\ncapabilities:\n  - sums\n  - maps\n---\nx", "Ada", "", ["sums", "maps"], "x"),
-    ("---\r\nname: Ada\r\n---\r\n  indented\r\n", "Ada", "", [], "indented"),
-    ("\ufeff---\nname: Ada\n---\nHi", "Ada", "", [], "Hi"),
-    ("---\ncontent: x\nhandler: y\nname: Ada\n---\nHi", "Ada", "", [], "Hi"),
-    ("Just prose.\n", "", "", [], "Just prose."),
-    ("---\nnever closed\n", "", "", [], "---\nnever closed"),
-    ("---\n- a list\n---\nHi", "", "", [], "Hi"), ("---\nname: 7\nrole:\n---\n", "7", "", [], ""),
-]  # fmt: skip
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-@pytest.mark.parametrize(("text", "name", "role", "capabilities", "persona"), ROWS)
+@pytest.mark.parametrize(
+    ("text", "name", "role", "capabilities", "persona"), tables_of("files")["souls"]
+)
 def test_what_a_file_says(tmp_path, text, name, role, capabilities, persona, encoding):
     put(tmp_path, text, encoding=encoding)
     made = souls.read(str(tmp_path), "ada")

@@ -6,23 +6,10 @@ from council.councils import evolution, rules
 from council.councils.model import Participant
 from council.observe import doctor, forget, status
 from council.observe.hooks import named
+from tests.vectors.rows import tables_of
 
-PAGE = "council-active-conversation.md"
 
-
-@pytest.mark.parametrize(
-    ("name", "is_copy"),
-    [(PAGE, False), ("BOARD.md", False), ("2026-11-28-kettle.md", False),
-     ("2026-11-28-kettle-2.md", False), ("notes.md.orig", False), (f"{PAGE}.conflict1", True),
-     (f"{PAGE}~", True), (f"{PAGE}.bak", True),
-     ("council-active-conversation.sync-conflict-20261125-224501-ABCDEFG.md", True),
-     ("council-active-conversation (Nova's conflicted copy 2026-11-25).md", True),
-     ("council-active-conversation-LAPTOP.md", True),
-     ("council-gone-conversation_REMOTE_123.md", True), ("2026-11-28-kettle (1).md", True),
-     ("2026 plans for tea.md", False),
-     ("council-gone-conversation (SFConflict a@b 2026-11-25).md", True),
-     ("Copy of council-active-conversation.md", True), ("#council-active-conversation.md#", True)],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "is_copy"), tables_of("files")["copies"])
 def test_copies_of_sync_tools_and_editors_are_known_by_their_names(name, is_copy):
     assert status.is_copy(name) is is_copy
 
