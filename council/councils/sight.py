@@ -142,9 +142,9 @@ def open_questions(state: State, agent: str) -> dict[str, str]:
         if entry.agent == agent:
             text, stances = entry.text.casefold(), entry.heard.stances
             owed = {a: q for a, q in owed.items() if a not in stances and f"@{a}" not in text}
-        elif agent in entry.heard.questions:
-            more = owed.get(entry.agent), entry.heard.questions[agent]
-            owed[entry.agent] = " ".join(dict.fromkeys(filter(None, more)))
+        elif asks := entry.heard.questions.get(agent):
+            before = owed.get(entry.agent, "")
+            owed[entry.agent] = before if asks in before else f"{before} {asks}".strip()
         elif entry.kind == "guidance" and agent not in state.participants:
             owed = {}  # a person has answered
     return owed

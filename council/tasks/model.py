@@ -122,13 +122,11 @@ class Context(Record):
 
     def values(self, data: str) -> dict[str, str | None]:
         """Return what references in DATA mean (PR-545): of a stored text its id, else None."""
-        named, found = REFERENCE.findall(data), dict[str, str | None]()
+        named = REFERENCE.findall(data)
         lines = {f"M{number}": line for number, line in (self.lines if named else {}).items()}
-        known = {"MSG": lines, "CTX": self.keys, "REF": self.fields}
-        for kind, name in named:
-            stored = name if kind == "REF" and ":" not in name else None
-            found[f"#{kind}:{name}"] = known[kind].get(name, stored)
-        return found
+        stored = {name: name for _, name in named if ":" not in name}
+        known = {"MSG": lines, "CTX": self.keys, "REF": stored | self.fields}
+        return {f"#{kind}:{name}": known[kind].get(name) for kind, name in named}
 
     def pending(self) -> list[str]:
         """Return the tasks that wait for a person."""

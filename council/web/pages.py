@@ -76,8 +76,7 @@ async def _pieces(request: Request, made: Response) -> AsyncIterator[bytes]:
     try:
         made = await run_in_threadpool(_shown, PAGES[COUNCIL], request)
     except Exception as error:
-        refuse = request.app.exception_handlers[Exception]
-        made = await run_in_threadpool(refuse, request, error)
+        made = await run_in_threadpool(request.app.exception_handlers[Exception], request, error)
     yield bytes(made.body).partition(b"</h1>")[2]
 
 
@@ -182,15 +181,13 @@ def _cell(value: Any) -> Any:
 _READER = MarkdownIt("js-default", {"html": False, "linkify": False})
 _READER.disable("image")
 _READER.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]
-_ENV = Environment(
-    loader=FileSystemLoader(f"{os.path.dirname(__file__)}/templates"),
-    finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+_ENV = Environment(finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+_ENV.loader = FileSystemLoader(f"{os.path.dirname(__file__)}/templates")
 _ENV.globals.update(when=_when, timed=_timed, label=label)
 _ENV.filters["md"] = html
 
 
-# --- councils ---
+# --- what each page shows ---
 
 
 def home(app: App, _: Values) -> Values:
@@ -225,18 +222,13 @@ def title(app: App, at: Values) -> Values:
 def council(app: App, at: Values) -> Values:
     """Show a council: live while it runs, the decision first when it has ended."""
     made = title(app, at)
-    c, state = portrait(app, made["s"], at["as"], "all" in at), made["s"]
-    c["path"] = state.name if c["open"] else state.conversation_id
-    return {**made, "c": c}
+    return {**made, "c": portrait(app, made["s"], at["as"], "all" in at)}
 
 
 def new(app: App, _: Values) -> Values:
     """Show the form for a new council."""
     rows = [setup.shown(one) for one in souls.agents(app.root, app.settings).values()]
     return {"agents": rows, "taken": app.is_open(service.DEFAULT)}
-
-
-# --- minutes ---
 
 
 def archive(app: App, at: Values) -> Values:
@@ -251,9 +243,6 @@ def minute(app: App, at: Values) -> Values:
     where = State(minutes=os.path.relpath(row["path"], app.root))
     body = views.text(where, app.root).replace("\n## ", "\n\0## ").split("\0")
     return {"row": row, "body": body, "events": ""}
-
-
-# --- rooms and agents ---
 
 
 def control(app: App, at: Values) -> Values:
