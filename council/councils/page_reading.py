@@ -259,8 +259,8 @@ def _state(text: str, page: Page) -> State:
     state.topic, state.phase = state.topic or state.name, phase if phase in phases else phases[0]
     is_known = state.status in (model.ACTIVE, model.CONVERGED, model.TIMEOUT)
     state.status, state.participants = state.status if is_known else model.ACTIVE, {}
-    listed = page.stated if page.part(dict, "participants") else lines  # `edits` takes the others
-    for ident in [path[6:] for path in listed if path[:6] == "label "]:
+    listed = [path for path in page.stated if path[:6] == "label " and ids.is_name(path[6:])]
+    for ident in [path[6:] for path in listed or lines if path[:6] == "label "]:  # or by `edits`
         emoji, name = label_parts(lines.get(f"label {ident}", ""))
         told = {"name": name or ident, "emoji": emoji, "person": emoji == "👤"}
         told["status"] = lines.get(f"status {ident}")

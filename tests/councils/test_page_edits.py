@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from council.councils import decisions, hearing, kind, page_reading
@@ -431,6 +431,7 @@ KEYS = tuple(pages.block(made.challenge()))
 
 @pytest.mark.slow
 @given(st.sampled_from(KEYS), JSON, st.sampled_from((None, "stances", "at", "status", "text")))
+@example("participants", {"": None}, None)
 def test_a_block_of_any_shape_breaks_nothing(key: str, value: Any, inner: str | None) -> None:
     block = pages.block(made.challenge())
     if inner and isinstance(block[key], list) and block[key]:

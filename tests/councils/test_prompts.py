@@ -195,8 +195,8 @@ def test_blockers_are_named_in_at_most_200_letters() -> None:
     play.says("b", "No.\n\nBLOCKING: who pays?", heard=Heard(blockers=["who pays? " * 60]))
     play.state.blockers.append(Blocker(agent="c", text="set on the page", tour=2))
     told = prompts.prompt(play.state, "a", "contribution")
-    assert told.count("who pays?") < 22 and "- @b: who pays?" in told
-    assert "- @c: set on the page" in told
+    assert told.count("who pays?") < 22 and "- @b, who alone can end it: who pays?" in told
+    assert "- @c, who alone can end it: set on the page" in told
 
 
 def lines_outside(told: str) -> tuple[str, list[str], list[str]]:
