@@ -40,11 +40,6 @@ from council.web.operations import FORMS, PREFIX, Form, opened
 from council.web.portrait import Faces, glance, label, portrait
 
 CARDS, ROWS, MESSAGES = 24, 100, 50  # most councils of the home page, minutes, messages of a room
-NOTICES = {
-    "recorded": "Recorded.", "already-recorded": "That was recorded before.",
-    "late": "Too late: kept, but not counted.", "asked": "One point is unclear: see below.",
-    "unchanged": "Nothing had to be changed.",
-}  # fmt: skip
 LONGEST, BRACKETS = 60_000, 2000  # of a text that is read as Markdown: `[` takes quadratic time
 DEEPEST = 19  # levels of quotations and lists
 _LINKED = "noopener noreferrer nofollow ugc"
@@ -65,19 +60,22 @@ def routes() -> APIRouter:
 
 
 def _live(request: Request) -> Response:
-    """Return the page of a council; a window that opens it gets its title before the rest."""
-    if request.headers.get("sec-fetch-dest") != "document":
-        return _shown(PAGES[COUNCIL], request)
-    return StreamingResponse(_pieces(request, _shown(TITLE, request)), media_type="text/html")
+    """Return the page of a council; a window gets its head at once, and errors with status 200."""
+    is_window = request.headers.get("sec-fetch-dest") == "document"
+    if is_window and request.app.state.open().is_open(request.path_params["name"]):
+        return StreamingResponse(_pieces(request), media_type="text/html")
+    return _shown(PAGES[COUNCIL], request)
 
 
-async def _pieces(request: Request, made: Response) -> AsyncIterator[bytes]:
-    yield b"".join(bytes(made.body).partition(b"</h1>")[:2])
-    try:
-        made = await run_in_threadpool(_shown, PAGES[COUNCIL], request)
-    except Exception as error:
-        made = await run_in_threadpool(request.app.exception_handlers[Exception], request, error)
-    yield bytes(made.body).partition(b"</h1>")[2]
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    yield _HEAD
+    failed = request.app.exception_handlers[Exception]
+    for page, begin, end in (TITLE, b"<title>", b"</h1>"), (PAGES[COUNCIL], b"</h1>", b"\0"):
+        try:
+            made = await run_in_threadpool(_shown, page, request)
+        except Exception as error:
+            made = await run_in_threadpool(failed, request, error)
+        yield begin + bytes(made.body).partition(begin)[2].partition(end)[0]
 
 
 async def _sent(one: Form, request: Request) -> Response:
@@ -105,7 +103,7 @@ def _shown(
     typed = sent or FormData()
     at["as"] = typed.get("as") or at["as"]
     common = {
-        "notice": NOTICES.get(at["done"], "Done.") if "done" in at else "",
+        "notice": problems.INTERFACE["notices"].get(at["done"], "Done.") if "done" in at else "",
         "problem": problem, "typed": typed, "workspace": os.path.basename(app.root),
         "events": f"{PREFIX}/events",
         "known": Faces(souls.agents(app.root, app.settings)),
@@ -181,8 +179,10 @@ def _cell(value: Any) -> Any:
 _READER = MarkdownIt("js-default", {"html": False, "linkify": False})
 _READER.disable("image")
 _READER.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]
-_ENV = Environment(finalize=_cell, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-_ENV.loader = FileSystemLoader(f"{os.path.dirname(__file__)}/templates")
+_FILES = FileSystemLoader(f"{os.path.dirname(__file__)}/templates")
+_ENV = Environment(loader=_FILES, finalize=_cell, autoescape=True, trim_blocks=True)
+_ENV.lstrip_blocks = True
+_HEAD = _FILES.get_source(_ENV, "base.html")[0].partition("<title>")[0].encode()  # no blocks in it
 _ENV.globals.update(when=_when, timed=_timed, label=label)
 _ENV.filters["md"] = html
 
