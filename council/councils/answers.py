@@ -7,6 +7,7 @@ once, in one question; of the second answer only those parts are taken.
 from __future__ import annotations
 
 from council.councils.model import AGREED, Fault, Form, Heard
+from council.councils.verdict import begins
 from council.kernel.ids import cut
 from council.kernel.record import Any
 
@@ -16,7 +17,8 @@ _ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "\\", "\u20
 # One of these is near the beginning of a text that is only a refusal or an error.
 _UNABLE = ("can", "able", "imposs", "peux", "pu ", "arriv", "won", "declin", "refus", "out")
 _FAILED = ("err", "inval", "exceed", "balance", "limit", "fail", "not", "exist", "many", "trace")
-_ORDER = ("choice", "position", "stance", "confidence", "recommendation", "blockers", "status")
+_HEADED = ("choice", "position", "stance", "confidence", "recommendation")
+_ORDER = (*_HEADED, "blockers", "resolved", "status")
 _WHOLE = {"turn": ["position", "confidence"], "vote": ["choice", "position", "confidence"]}
 _WHOLE |= {"synthesis": ["recommendation"], "contribution": ["status"]}
 
@@ -45,7 +47,7 @@ def read(text: str, form: Form) -> Heard:
         return Heard(questions=asking)
     from council.councils.answers_forms import read_form  # late: few contributions need `re`
 
-    return _consistent(read_form(own, form).copy(questions=asking))
+    return consistent(read_form(own, form).copy(questions=asking))
 
 
 def merge(first: Heard, second: Heard, parts: set[str]) -> Heard:
@@ -64,11 +66,11 @@ def merge(first: Heard, second: Heard, parts: set[str]) -> Heard:
     for peer, one in second.stances.items():  # a word alone is asked for: what was behind it stays
         if f"stance:{peer}" in parts:
             taken["stances"][peer] = one.copy(comment=one.comment or why.get(f"stance:{peer}", ""))
-    for name in ("blockers", "resolved") if parts & {"blockers", "status"} else ():
+    for name in ("blockers", "resolved") if parts & {"blockers", "resolved", "status"} else ():
         taken[name] = list(dict.fromkeys([*getattr(first, name), *getattr(second, name)]))
     left = [fault for fault in first.faults if fault.part not in parts]
     left += [fault for fault in second.faults if fault.part in parts]
-    return _consistent(first.copy(**taken, faults=left))
+    return consistent(first.copy(**taken, faults=left))
 
 
 def question(heard: Heard, form: Form) -> str:
@@ -76,31 +78,33 @@ def question(heard: Heard, form: Form) -> str:
     say, parts = texts(form), [fault.part for fault in heard.faults]
     if "answer" in parts:
         parts = [*_WHOLE[form.kind], *(f"stance:{peer}" for peer in form.needs)]
-    said = {say[f"name.{p}"]: getattr(heard, p, "") for p in _ORDER if p != "blockers"}
+    parts += ["resolved"] * any(one.code == "agreed-and-blocking" for one in heard.faults)
+    said = {say[f"name.{p}"]: getattr(heard, p, "") for p in (*_HEADED, "status")}
     said |= {f"@{peer}": stance.word for peer, stance in heard.stances.items()}
     told = [f"{name} {cut(str(given), 160)}" for name, given in said.items() if given]
     lines = [say["intro"], *([say["understood"].format(parts=", ".join(told))] if told else [])]
     for fault in heard.faults:
         part, _, peer = fault.part.partition(":")
         text = say.get(fault.code, say["unclear" if fault.seen else "missing"])
-        between = say.get(f"between.{part}", say["between"])
+        between, own = say.get(f"between.{part}", say["between"]), "; ".join(form.blockers)
         name, seen = f"@{peer}" if peer else say[f"name.{part}"], " ".join(fault.seen.split())
-        lines.append("- " + text.format(part=name, seen=seen[:300], between=between))
+        lines.append("- " + text.format(part=name, seen=seen[:300], between=between, own=own))
     lines += ["", say["please"]]
     for part in sorted({part.partition(":")[0] for part in parts}, key=_ORDER.index):
-        peers = [one.partition(":")[2] for one in parts if one.startswith(part)]
+        peers = {one.partition(":")[2]: None for one in parts if one.startswith(part)}
         hint = say[f"hint.{part}"].format(letters=", ".join([*form.options, "new"]))
-        lines += ["", f"## {say[f'name.{part}']}"] if part in _ORDER[:5] else [""]
+        lines += ["", f"## {say[f'name.{part}']}"] if part in _HEADED else [""]
         lines += [f"- @{peer}: {hint}" if peer else hint for peer in peers]
     return "\n".join([*lines, "", say["stays"]])
 
 
-def _consistent(heard: Heard) -> Heard:
-    """Return an answer in which nobody agrees whose own blocker is open: that is asked."""
-    blocking = [text for text in heard.blockers if text not in heard.resolved]
-    if heard.status != AGREED or not blocking:
+def consistent(heard: Heard, blockers: list[str] | tuple[()] = ()) -> Heard:
+    """Return an answer in which nobody agrees whose own blocker (or earlier one) is open."""
+    own = dict.fromkeys([*blockers, *heard.blockers])
+    left = [one for one in own if not any(begins(text, one) for text in heard.resolved)]
+    if heard.status != AGREED or not left:
         return heard
-    fault = Fault(part="status", code="agreed-and-blocking", seen=blocking[0])
+    fault = Fault(part="status", code="agreed-and-blocking", seen="; ".join(left))
     return heard.copy(status="", faults=[*heard.faults, fault])
 
 

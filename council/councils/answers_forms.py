@@ -31,8 +31,10 @@ def read_form(text: str, form: Form) -> Heard:
         return Heard(faults=[Fault(part="answer", code="nothing-said")])
     text, quoted = _own(readable(text, form.kind == "contribution"), form)
     found = parts(text, form)
-    if fault := _nothing_but(text, found):
-        return Heard(faults=[fault])
+    said = plain(text) if all(part.name in ("", "status", "reasoning") for part in found) else ""
+    codes = ("refusal", "program-error") if len(said) < 700 else ()  # a short text that is no more
+    if code := next((code for code in codes if search(code.replace("-", " "), said)), ""):
+        return Heard(faults=[Fault(part="answer", code=code, seen=text.strip()[:600])])
     if form.kind != "contribution" and (announced := search("final form", fold(text))):
         whole = parts(text[announced.end() :], form)
         found = whole if {one.name for one in found} <= {one.name for one in whole} else found
@@ -65,14 +67,6 @@ def unlabelled(text: str, form: Form) -> str:
     found = parts(readable(text, False), form)
     decided = any(part.name in _DECIDED for part in found)
     return "\n\n".join(_texts(found, *(_DECIDED if decided else _PROSE)))
-
-
-def _nothing_but(text: str, found: list[Part]) -> Fault | None:
-    """Return the fault of a short text that only refuses, or reports how a program failed."""
-    said = plain(text) if all(part.name in ("", "status", "reasoning") for part in found) else ""
-    codes = ("refusal", "program-error") if len(said) < 700 else ()
-    code = next((code for code in codes if search(code.replace("-", " "), said)), "")
-    return Fault(part="answer", code=code, seen=text.strip()[:600]) if code else None
 
 
 def _own(text: str, form: Form) -> tuple[str, str]:

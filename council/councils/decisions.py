@@ -83,7 +83,7 @@ def respond(
     if not own:
         _check_asked(state, agent)
     body |= {"status": status, "heard": heard.to_json()}
-    codes = [fault.code for fault in heard.faults]
+    codes = [one.code for one in heard.faults if one.code != "not-yours"]
     if codes == ["no-recommendation"] and not (heard.consensus or heard.disagreement):
         from council.councils.answers_forms import unlabelled  # late: few syntheses lack it
 

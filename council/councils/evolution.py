@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from council.councils import model as m
 from council.councils.model import AGREED, DONE, SYNTHESIZE, WAITING, Entry, Event, State
-from council.councils.verdict import letter_of, plain, words
+from council.councils.verdict import begins, letter_of, plain, words
 from council.kernel import times
 from council.kernel.record import Any
 from council.kernel.times import timedelta
@@ -141,13 +141,12 @@ def _keep_draft(state: State, agent: str, said: str = "") -> None:
 
 def _block(state: State, agent: str, raised: list[str], ended: list[str]) -> None:
     """Raise blockers, and end those that are repeated, perhaps with more words behind them."""
-    own = [one for one in state.blockers if one.agent == agent]
     for text in raised:
-        if not any(one.open and words(one.text) == words(text) for one in own):
+        open_ones = [words(one.text) for one in state.blockers if one.agent == agent and one.open]
+        if words(text) not in open_ones:
             state.blockers.append(m.Blocker(agent=agent, text=text, tour=state.tour))
-    for one in own:
-        start = words(one.text)
-        one.open = one.open and not any(words(text)[: len(start)] == start for text in ended)
+    for one in [one for one in state.blockers if one.agent == agent]:
+        one.open = one.open and not any(begins(text, one.text) for text in ended)
 
 
 def _passed(state: State, event: Event) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from council.councils import answers, sight
 from council.councils.evolution import as_answered, said_by
 from council.councils.model import AGREED, STANCES, Fault, Form, Heard, Quote, Stance, State
+from council.councils.verdict import begins
 from council.kernel.errors import Invalid
 from council.kernel.ids import cut
 from council.kernel.record import Record
@@ -71,21 +72,25 @@ def heard(
     if read.position in form.options.values():  # as `Option B` is read
         given = given.copy(position=read.position)
     heard = answers.merge(read, given, parts)
+    asked = said_by(state, state.tour) if agent in state.round().asked else []
+    for first in [entry.heard for entry in asked if entry.agent == agent]:  # which it corrects
+        heard = answers.merge(first, heard, {fault.part for fault in first.faults})
+    code, own = "unclear-resolved" if form.blockers else "not-yours", form.blockers + heard.blockers
+    ended = [text for text in heard.resolved if any(begins(text, one) for one in own)]
+    idle = [Fault(part="resolved", code=code, seen=t) for t in heard.resolved if t not in ended]
+    heard = heard.copy(resolved=ended, faults=heard.faults + idle)
+    heard = answers.consistent(heard, form.blockers)
     is_advocate = agent in state.participants and state.participants[agent].advocate
     moot = {f"stance:{peer}" for peer in form.peers if is_advocate}  # they are not counted
     if as_answered(state, AGREED) != AGREED or (stated.status and not heard.blockers):
         moot.add("status")
     heard = heard.copy(faults=[one for one in heard.faults if one.part not in moot])
-    asked = said_by(state, state.tour) if agent in state.round().asked else []
-    first = next((entry.heard for entry in asked if entry.agent == agent), None)
-    if first is not None:  # it is the answer to a question about that one
-        heard = answers.merge(first, heard, {fault.part for fault in first.faults})
     said = [("", text) for text in (state.topic, state.brief, *form.options.values())]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
     names = {ident: one.name or ident for ident, one in state.participants.items()}
     told = any(who not in ("", agent) for who, _ in said)  # else nobody can have been quoted
-    quoted = [one for one in quotations(words, said, names) if one.found or one.of or told]
-    heard = heard.copy(quotations=quoted)
+    quoted = quotations(words, said, names)
+    heard = heard.copy(quotations=[one for one in quoted if one.found or one.of or told])
     if form.kind == "turn":  # a line on somebody that ends with a question puts it to them
         asks = {p: s.comment[-280:] for p, s in heard.stances.items() if s.comment[-1:] == "?"}
         heard = heard.copy(questions={**asks, **heard.questions})

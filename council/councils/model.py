@@ -89,7 +89,8 @@ class Form(Record, settled=True):
     """What an answer was asked for: in a `turn`, `vote`, `synthesis` or (free) `contribution`.
 
     `peers` (id to name) are the others, `needs` are owed a stance, `options` are by letter, `held`
-    was the position, an echo of `prompt` is cut off, `asked` (`Fault.part`) are asked again.
+    was the position, `blockers` are the author's own, an echo of `prompt` is cut off, `asked` is
+    what is asked again (`Fault.part`).
     """
 
     kind: str = "turn"
@@ -101,6 +102,7 @@ class Form(Record, settled=True):
     held: str = ""
     prompt: str = ""
     asked: list[str] = []
+    blockers: list[str] = []
 
 
 class Entry(Record, settled=True):

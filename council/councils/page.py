@@ -207,9 +207,8 @@ class _Page:
     def options(self) -> list[str]:
         rows = []
         for one in self.state.options:
-            held = [a for a in self.state.participants if self.held.get(a) == one.letter]
-            by = f" ({self.names(held)})" if held else ""
-            rows.append(f"- {one.letter}{by}: {one_line(one.text)}")
+            by = self.names([a for a in self.state.participants if self.held.get(a) == one.letter])
+            rows.append(f"- {one.letter}{f' ({by})' * bool(by)}: {one_line(one.text)}")
         return [f"## {self.t['options']}", "\n".join(rows)] if rows else []
 
 

@@ -66,8 +66,7 @@ class _Edits:
         self.taken.events.append(event)
 
     def refuse(self, why: str) -> None:
-        if why not in self.taken.refused:
-            self.taken.refused.append(why)
+        self.taken.refused += [why] * (why not in self.taken.refused)
 
     def lines(self) -> None:
         """Take in what differs in a line or in the block; the line counts where both do."""

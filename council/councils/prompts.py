@@ -31,9 +31,7 @@ def prompt_of(app: App, state: State, agent: str, task: str, run: str | None) ->
     lang = ".fr" * (state.lang == "fr" and app.settings.language != "fr")
     found = files.read(f"{app.root}/skills/council/references/COUNCIL{lang}.md", 100_000)
     checklist = found[0].decode("utf-8", "replace") if found and state.phase == m.CHALLENGE else ""
-    own = app.settings.agents.get(agent)
-    limit = own.context_limit if own else 0
-    soul = app.soul(agent)
+    limit, soul = getattr(app.settings.agents.get(agent), "context_limit", 0), app.soul(agent)
     return prompt(state, agent, task, soul=soul, run=run, checklist=checklist, limit=limit)
 
 
@@ -122,9 +120,7 @@ class _Told:
         self.forms: words.Forms = {
             **{**self.terms, "term": self.terms.get, "at": self.at, "name": self.name},
             "from": lambda who: self.terms["proposed"].format(it=self.at(who)),
-            "to": lambda who: self.terms["to_other" if who != agent else "to_you"].format(
-                it=self.at(who)
-            ),
+            "to": lambda who: self.terms["to" if who != agent else "to_me"].format(it=self.at(who)),
         }
 
     def at(self, who: str) -> str:
@@ -156,11 +152,11 @@ class _Told:
         # What its author has given up is no choice any longer.
         held = {one.letter for one in sight.tally(state).options if one.holders}
         options = [one for one in state.options if not one.by or one.letter in held]
+        tally = sight.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
         asked = [{"who": who, "text": cut(self.text(text), 300)}
                  for who, text in sight.open_questions(state, agent).items()]  # fmt: skip
-        tally = sight.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
         return {
-            "state": state, "round": now, "agent": agent, "masks": self.masks,
+            "state": state, "agent": agent, "masks": self.masks,
             "topic": cut(state.topic, 500), "called": cut(me.name, 60) or agent,
             "deadline": state.timeout_at or self.terms["none"], "role": cut(me.role, 200),
             "count": len(people), "most": config.max_rounds * talks,
@@ -175,11 +171,10 @@ class _Told:
             "challenged": [self.ident(e) for e in others
                            if any(_replaced(e.text, one, "") != e.text for one in called)],
             "needs": needs, "guides": guides, "lines": needs or guides, "tally": tally,
-            "questions": asked, "too_much": agent in loud,
-            "dominating": [one for one in loud if one != agent and goes_on],
+            "too_much": agent in loud, "dominating": [o for o in loud if o != agent and goes_on],
             "more_rounds": goes_on, "given": config.options, "advocate": me.advocate,
             "options": [one.copy(text=cut(self.text(one.text), 400)) for one in options],
-            "letters": [*(one.letter for one in options), "new"],
+            "letters": [*(one.letter for one in options), "new"], "questions": asked,
             "everyone": [one for one in self.names if any(e.agent == one for e in self.entries)],
             "question": self.text(now.asked.get(agent, "")),
         }  # fmt: skip

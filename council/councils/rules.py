@@ -126,8 +126,7 @@ def _passed(state: State, at: str) -> list[Event]:
 
 def passed(agent: str, tour: int, at: str, code: str, words: str = "") -> Event:
     """Return that an agent is no longer waited for in a round."""
-    made = {"type": "passed", "agent": agent, "tour": tour, "at": at}
-    return {**made, "code": code, "words": words}
+    return {"type": "passed", "agent": agent, "tour": tour, "at": at, "code": code, "words": words}
 
 
 def _is_late(state: State, at: str) -> bool:

@@ -123,6 +123,8 @@ def form(state: State, agent: str) -> Form:
     now, who = state.round(), state.participants
     peers = {peer: who[peer].name for peer in who if peer != agent}
     made = Form(kind=m.kind_of(now.phase), lang=state.lang, author=agent, peers=peers)
+    raised = [one for one in state.blockers if one.agent == agent and one.open]
+    made.blockers += [one.text for one in raised if one.tour < now.tour or agent in now.asked]
     for entry in said_by(state, now.tour) if agent in now.asked else []:
         made.asked += [one.part for one in entry.heard.faults if entry.agent == agent]
     if state.procedure == "deliberation":
@@ -169,9 +171,8 @@ def acknowledged(state: State, reader: str = "") -> dict[str, list[str]]:
 
 def guidance(state: State, agent: str) -> list[Entry]:
     """Return what people said to all or to `agent` since its last answer: to be acknowledged."""
-    heard = acknowledged(state, agent)
-    said = [one for one in state.entries if one.id in heard and one.target in ("", agent)]
-    return [one for one in said if agent not in heard[one.id]]
+    owed = [ident for ident, heard in acknowledged(state, agent).items() if agent not in heard]
+    return [one for one in state.entries if one.id in owed and one.target in ("", agent)]
 
 
 def signing(state: State) -> str:

@@ -89,6 +89,11 @@ def _says_more(longer: str, shorter: str) -> bool:
     return ends and not _LIMITS.intersection(long[len(short) :])
 
 
+def begins(text: str, start: str) -> bool:
+    """Return whether a text begins with the words of another."""
+    return words(text)[: len(words(start))] == words(start)
+
+
 def letter_of(index: int) -> str:
     """Return A for 0, Z for 25, AA for 26."""
     before, last = divmod(index, 26)
@@ -106,9 +111,8 @@ def held_after(heard: Heard, held: str, options: list[Option], vote: bool, by: s
         return options[found].letter
     if vote and held and not heard.moved and heard.choice != "new":
         return held
-    options.append(
-        Option(letter=letter_of(len(options)), text=heard.position.replace("**", ""), by=by)
-    )
+    text = heard.position.replace("**", "")
+    options.append(Option(letter=letter_of(len(options)), text=text, by=by))
     return options[-1].letter
 
 

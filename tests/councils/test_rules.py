@@ -144,8 +144,11 @@ def test_the_author_ends_its_blocker() -> None:
     assert play.state.blockers == []
     play.says("b", heard=Heard(blockers=["The licence."]))
     play.says("c")
-    play.says("b", heard=Heard(resolved=["the licence! We have it."]))
-    assert not play.state.blockers[0].open
+    both = [hearing.heard(play.state, who, "RESOLVED: it\nSTATUS: AGREED").heard for who in "bc"]
+    codes = [one.code for heard in both for one in heard.faults]
+    assert codes == ["unclear-resolved", "agreed-and-blocking", "not-yours"]
+    play.says("b", heard=Heard(blockers=["It rusts"], resolved=["the licence! See.", "it rusts"]))
+    assert [one.open for one in play.state.blockers] == [False, False]
 
 
 def test_a_deadline_is_extended_from_now_where_it_has_passed() -> None:
