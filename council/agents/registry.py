@@ -131,9 +131,6 @@ def due(_state: Registry, _now: datetime) -> list[Event]:
     return []
 
 
-# --- Decisions and questions
-
-
 def halt(state: Registry, halted: bool, now: datetime) -> list[Event]:
     """Stop all starting of runs, or let runs start again."""
     event = {"type": "halted" if halted else "released", "at": times.text(now)}

@@ -13,8 +13,8 @@ from council.councils import decisions, hearing
 from council.councils import page as pages
 from council.councils.evolution import evolve
 from council.councils.model import ANSWERED, RESPONDED, WAITING, Entry, Event, State
-from council.councils.page_reading import Page, author, copied, instant, label_parts, plain_text
-from council.kernel import ids, times
+from council.councils.page_reading import Page, author, copied, instant, label_parts
+from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
 from council.kernel.page import Taken, as_typed, digest, shown, unescaped
 from council.kernel.reading import block_text, difference, letters, lines_of, merged, same
@@ -161,11 +161,11 @@ class _Edits:
                 continue
             is_cut = {*map(letters, text.split("\n"))} <= {"", *map(letters, was.split("\n"))}
             if self.may_correct(one) and not (is_cut or has_others):
-                self.decide(one.agent, plain_text(text), one.status, amend=True)
+                self.decide(one.agent, reading.plain_text(text), one.status, amend=True)
             else:
                 self.refuse(f"{one.agent}: the text of round {one.tour} was changed")
         for name, piece in there.items():  # merged from another clone
-            (tour, _, agent), text = name.partition("-"), plain_text(piece.text())
+            (tour, _, agent), text = name.partition("-"), reading.plain_text(piece.text())
             if not text or any(same(e.text, text) for e in self.now.entries):
                 continue
             if name in last:

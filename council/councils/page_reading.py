@@ -10,8 +10,8 @@ from council.councils.answers import read
 from council.councils.model import Entry, Event, Form, Option, State
 from council.kernel import ids, reading, times
 from council.kernel.errors import Refusal
-from council.kernel.page import digest, shown, unescaped
-from council.kernel.reading import Piece, folded, item, letters, same, words
+from council.kernel.page import digest, unescaped
+from council.kernel.reading import Piece, folded, item, letters, plain_text, same, words
 from council.kernel.record import Any
 from council.kernel.words import load
 
@@ -312,13 +312,6 @@ def _add_entry(state: State, piece: Piece, row: Event) -> None:
     if piece.digest != digest(piece.text()):
         row["origin"] = "claimed"  # not the text any longer that somebody is known to have given
     state.entries.append(_fitting(Entry, row, usual))
-
-
-def plain_text(seen: str, level: int = 4) -> str:
-    """Return a text without the backslashes that the page put there, if it is shown the same."""
-    text = unescaped(seen)
-    bare = re.sub(r"\\(<|!\[|\[(?=[^\]]*\]:))", r"\1", text)
-    return bare if shown(bare, level) == seen else text
 
 
 def label_parts(label: str) -> tuple[str, str]:

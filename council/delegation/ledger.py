@@ -137,9 +137,6 @@ def evolve(state: State, event: Event) -> None:
                 setattr(known, name, event[name])
 
 
-# --- the guards ---
-
-
 class Lists(Record, settled=True):
     """Who may send something; `*` is everybody."""
 

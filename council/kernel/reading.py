@@ -12,7 +12,7 @@ from unicodedata import category, normalize
 
 from council.kernel.codec import loads
 from council.kernel.errors import Invalid
-from council.kernel.page import plain, unescaped
+from council.kernel.page import plain, shown, unescaped
 from council.kernel.record import Any, Record
 
 _STYLES = dict.fromkeys((0xFE0E, 0xFE0F))  # how an emoji is drawn
@@ -127,7 +127,7 @@ def parse(page: str, sections: dict[str, str], people: dict[str, str]) -> list[P
                 ends = next((n for n in range(at, ends) if is_end(n)), ends)
             inside = lines[at:ends]
             if kind in QUOTED:
-                inside = [QUOTE.sub("", line) for line in inside]
+                inside = [QUOTE.sub("", ln) for ln in inside if not ln.startswith(_CONFLICT)]
             *name, digest = here[1] if kind in QUOTED and here[1] else (*here[1], "")
             add(kind, inside, " ".join(name), digest)
             at = ends
@@ -295,3 +295,10 @@ def difference(old: list[str], new: list[str]) -> list[list[Any]]:
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
     return [[start, len(old) - end - start, new[start : len(new) - end]]] if old != new else []
+
+
+def plain_text(seen: str, level: int = 4) -> str:
+    """Return a text without the backslashes that the page put there, if it is shown the same."""
+    text = unescaped(seen)
+    bare = re.sub(r"\\(<|!\[|\[(?=[^\]]*\]:))", r"\1", text)
+    return bare if shown(bare, level) == seen else text

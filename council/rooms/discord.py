@@ -26,7 +26,6 @@ URL = "COUNCIL_DISCORD_URL"
 SIGNAL = "➡️"  # document 001: the schedule identifier, posted and deleted at once
 LONGEST, MOST_READ = 1900, 500
 
-
 logging.getLogger("hikari").setLevel(logging.CRITICAL)  # a command prints its own words
 
 

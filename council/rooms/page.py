@@ -5,8 +5,11 @@ The page has the newest messages, each quoted, and a place where people write (`
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from council.kernel import page as pages
 from council.kernel import times
+from council.kernel.errors import Invalid
 from council.kernel.page import Taken, as_typed, one_line, quoted, shown, state_block
 from council.kernel.record import Any
 from council.kernel.times import datetime
@@ -15,7 +18,7 @@ from council.rooms import decisions, model
 from council.rooms.model import Event, Room
 from council.rooms.rules import EVENTS, due, evolve, new, wake, work
 
-__all__ = ["EVENTS", "adopt", "due", "edits", "evolve", "new", "render", "wake", "work"]
+__all__ = ["EVENTS", "added", "adopt", "due", "edits", "evolve", "new", "render", "wake", "work"]
 _HEADINGS = ("title", "metadata", "floor", "messages", "notes")
 _NOT_SHOWN = ("mark", "messages", "runs", "notes", "guide")
 
@@ -70,20 +73,28 @@ def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
     from council.kernel import reading  # late: as above
 
     printed = reading.parse(pages.unescaped(render(base)), _headings(), {})
+    pieces = reading.parse(page, _headings(), {})
     lines = [line for one in printed if one.kind == "text" for line in one.lines]
+    for one, below in pairwise(pieces):  # of another clone
+        lines += [line for line in one.lines if below.kind == "message" and " UTC" in line]
     own = {reading.letters(reading.item(line) or line) for line in lines}
     own |= {"".join(filter(str.isalnum, line)) for line in own}  # an old encoding has no emoji
     made, notes, loose = Taken(), list(base.notes), list[str]()
+    earlier = f"{texts(base.lang)['earlier']}:"
     old = {str(one.id): one for one in base.messages[-model.SHOWN :]}
-    for piece in reading.parse(page, _headings(), {}):
-        number = piece.name.partition("-")[0]
-        if piece.kind == "message" and number in old:
-            if not reading.same(shown(old.pop(number).content, 3), piece.text()):
-                made.refused.append(f"message {number} was changed")
+    for piece in pieces:
+        number, _, who = piece.name.partition("-")
+        text, was = piece.text(), old.get(number) if piece.kind == "message" else None
+        is_same = was is not None and reading.same(shown(was.content, 3), text)
+        if is_same or (was and pages.digest(text) != piece.digest):
+            made.refused += [] if is_same else [f"message {number} was changed"]
+            del old[number]
+        elif piece.kind == "message":
+            made.events += _merged(now, number, who, reading.plain_text(text, 3), at)
         elif piece.kind == "notes":
             notes = reading.lines_of(pages.unescaped(piece.text()))
         elif piece.kind in ("draft", "text"):
-            typed = reading.typed(piece.lines, own, []) if piece.kind == "text" else ""
+            typed = reading.typed(piece.lines, own, [earlier]) if piece.kind == "text" else ""
             text = pages.unescaped(typed or (piece.text() if piece.kind == "draft" else ""))
             if piece.kind == "draft" or piece.section == "messages":
                 made.events += _typed(base, now, text, at) if text.strip() else []
@@ -113,6 +124,33 @@ def _typed(base: Room, now: Room, text: str, at: datetime) -> list[Event]:
     return decisions.post(now, author, agent, words, at, origin="edited") if words else []
 
 
+def _merged(now: Room, number: str, who: str, text: str, at: datetime) -> list[Event]:
+    """Return what a message of another clone adds."""
+    from council.kernel.reading import same  # late: as above
+
+    author, agent = speaker(now, who if who in now.members else who.replace("_", " "))
+    known = any(one.author == author and same(one.content, text) for one in now.messages)
+    is_older = number in map(str, range(next((one.id for one in now.messages), 0)))
+    if known or is_older or who == model.MODERATOR or not text:
+        return []
+    return decisions.post(now, author, agent, text, at, origin="edited")
+
+
+def added(now: Room, page: str, at: datetime) -> Taken:
+    """Return the messages and notes on a page of another clone, or one newer than its journal."""
+    try:
+        base = Room.from_json(adopt(page)[0]["state"])
+    except (IndexError, Invalid):
+        base = now  # a merge has broken the state block
+    if base.channel_id != now.channel_id:
+        return Taken(refused=["the page is that of another room"])
+    taken = edits(base.copy(messages=[], notes=[]), now, page, at, False)
+    if base is now:
+        taken.events = [one for one in taken.events if one["type"] == "said"]
+        taken.refused.append("the state block cannot be read")
+    return taken
+
+
 def speaker(state: Room, name: str) -> tuple[str, str | None]:
     """Return author and agent that a name means, however it is written; never the moderator."""
     name = " ".join(name.strip(" *_@").split()).casefold()
@@ -130,10 +168,16 @@ def adopt(page: str, name: str = "") -> list[Event]:
     found = reading.block_of(page)
     if not isinstance(found, dict) or "channelId" not in found:
         return []
-    said = {p.name.partition("-")[0]: p.text() for p in reading.parse(page, _headings(), {})}
-    rows = [row for row in found.pop("messages", []) if str(row.get("id")) in said]
-    found["messages"] = [{**row, "content": said[str(row["id"])]} for row in rows]
-    found.pop("schemaVersion", None)
-    if name and found.get("name") != name:  # a copy: a room of its own
-        found |= {"name": name, "channelId": f"{found['channelId']}-{name}"}
-    return [{"type": "adopted", "state": Room.from_json(found).to_json()}]
+    pieces = reading.parse(page, _headings(), {})
+    regions = {p.name.partition("-")[0]: p.text() for p in pieces if p.kind == "message"}
+    said = {number: reading.plain_text(text, 3) for number, text in regions.items()}
+    try:
+        rows = [row for row in found.pop("messages", []) if str(row.get("id")) in said]
+        found["messages"] = [{**row, "content": said[str(row["id"])]} for row in rows]
+        found.pop("schemaVersion", None)
+        if name and found.get("name") != name:  # a copy: a room of its own
+            found |= {"name": name, "channelId": f"{found['channelId']}-{name}"}
+        return [{"type": "adopted", "state": Room.from_json(found).to_json()}]
+    except (AttributeError, TypeError, Invalid) as error:
+        what = f"the state block of channels/{name}.md is damaged: {error}"
+        raise Invalid("damaged-page", what, "correct it, or restore the file") from None

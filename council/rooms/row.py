@@ -174,8 +174,6 @@ class _Rooms(KindRow):
         made = {"type": "missed", "agent": one.agent, "code": code, "words": words}
         return [{**made, "at": times.text(at)}] if one.task == "turn" else []
 
-    # What observers ask
-
     def kept(self, state: Room) -> list[str]:
         path = os.path.normpath(state.summary)
         return [path] * path.startswith(f"{SUMMARIES}/")

@@ -60,9 +60,6 @@ def is_dormant(empty: list[bool | None], joined: int) -> bool:
     return not joined and all(one for one in empty if one is not None)
 
 
-# --- what events do ---
-
-
 def evolve(state: Room, event: Event) -> None:
     """Fold one event."""
     kind = event["type"]
@@ -180,9 +177,6 @@ def _give(state: Room, agent: str | None, at: str | None) -> None:
     state.began_at, state.run_id, state.is_over, state.tail = None, "", False, ""
 
 
-# --- what is due ---
-
-
 def due(state: Room, now: datetime) -> list[Event]:
     """Return the next event that the state and the time make true; [] when nothing is due."""
     at = times.text(now)
@@ -284,9 +278,6 @@ def _begun(state: Room, reason: str, repeats: int = 0, last: str = "") -> Event:
     queue = first + [one for one in speakers if one not in first]
     made = {"reason": reason, "turnState": wanted, "speakers": speakers, "queue": queue}
     return {"type": "cycle" if speakers else "dormant", **made, "repeats": repeats}
-
-
-# --- whom to run ---
 
 
 def asked(state: Room) -> tuple[str, str]:

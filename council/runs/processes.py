@@ -102,9 +102,6 @@ def end_group(pid: int, status: int | None) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1] if status is None else status)
 
 
-# --- Places of supervisors
-
-
 class Place(Record):
     """A place that this process holds: its number, the open lock file, the run, its secret."""
 

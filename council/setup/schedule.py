@@ -99,9 +99,6 @@ def command() -> list[str]:
     return [script] if os.access(script, os.X_OK) else [sys.executable, "-P", "-m", "council"]
 
 
-# --- cron ---
-
-
 def fields(seconds: int) -> str:
     """Return the five fields of a crontab line, in the only form that all crons take."""
     hours, minutes = divmod(seconds // 60, 60)
@@ -159,9 +156,6 @@ def _is_over(field: str) -> bool:
     ranges = re.findall(r"(\w+)-(\w+)", field.lower())
     ends = [[int(e) if e.isdecimal() else _ORDER.find(e) for e in one] for one in ranges]
     return any(first > last for first, last in ends)
-
-
-# --- systemd ---
 
 
 def _units(root: str, argv: list[str], seconds: int, env: Mapping[str, str]) -> dict[str, str]:
@@ -222,9 +216,6 @@ def _timer_times(root: str, env: Mapping[str, str]) -> list[str]:
 
 def _systemctl(env: Mapping[str, str], *what: str) -> None:
     called(["systemctl", "--user", *what], env)
-
-
-# --- both ---
 
 
 def called(argv: list[str], env: Mapping[str, str], text: str = "", seconds: float = 30) -> str:

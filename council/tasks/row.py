@@ -122,8 +122,6 @@ class _Contexts(KindRow):
         super().document(app, name).close(name, self.is_over)
         return f"memory/shared/.council/closed/{name}"
 
-    # What observers ask
-
     def status(self, app: App, name: str, state: Context) -> dict[str, Any]:
         row = super().status(app, name, state)
         for ident in state.pending():

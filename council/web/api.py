@@ -199,9 +199,6 @@ def message(
     return tasks.request(app, user, caps, priority, complexity, ctx, {**set})
 
 
-# --- debates ---
-
-
 class Agent(Shape):
     """Who takes part; which model and program it uses, its workspace says."""
 

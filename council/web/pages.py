@@ -119,9 +119,6 @@ def rendered(request: Request, template: str, code: int, values: Values) -> Resp
     return HTMLResponse(text.encode("utf-8", "replace"), code)
 
 
-# --- what stands in templates ---
-
-
 def plain(text: str) -> str:
     """Return a text without control, direction and other invisible characters."""
     if text.isprintable():
@@ -185,9 +182,6 @@ _ENV.lstrip_blocks = True
 _HEAD = _FILES.get_source(_ENV, "base.html")[0].partition("<title>")[0].encode()  # no blocks in it
 _ENV.globals.update(when=_when, timed=_timed, label=label)
 _ENV.filters["md"] = html
-
-
-# --- what each page shows ---
 
 
 def home(app: App, _: Values) -> Values:

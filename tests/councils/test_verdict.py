@@ -132,9 +132,6 @@ def test_properties(holds: Any, many: int) -> None:
         holds(chance, drawn(chance))
 
 
-# --- positions ---
-
-
 @pytest.mark.parametrize(("one", "other"), MADE["same"])
 def test_the_same_position(one: str, other: str) -> None:
     assert (same(one, [other]), same(other, [one])) == (0, 0)

@@ -2,12 +2,14 @@
 
 import pytest
 
+from council.kernel.errors import Refusal
 from council.kernel.page import Taken
 from council.kernel.record import Any
 from council.rooms import page as kind
 from tests.rooms.play import Play, discussion
+from tests.vectors.rows import tables_of
 
-DRAFT = "<!--council:draft message-->\n\n"
+DRAFT, ROWS = "<!--council:draft message-->\n\n", tables_of("rooms")
 
 
 def made(**more: Any) -> Play:
@@ -34,36 +36,28 @@ def test_the_form() -> None:
     old = kind.render(play.state).encode("cp1252", "replace").decode("cp1252")
     assert taken(play, old) == Taken()
     french = kind.render(made(lang="fr").state)
-    assert french.startswith("# Salon : den\n")
+    assert "# Salon : den\n" in french
     assert "## Parole\n\n- Parole à: B (agent:b)\n" in french
 
 
 @pytest.mark.parametrize("lang", ["en", "fr"])
-@pytest.mark.parametrize(
-    ("typed", "author", "text"),
-    [("Anna: I like the red one.", "anna", "I like the red one."), ("X: Mine.", "x", "Mine."),
-     ("Moderator: Closed.", "", "Closed."), ("a: Said by hand.", "a", "Said by hand."),
-     ("Just words, without a name", "", "Just words, without a name"),
-     ("Anna:\nTwo\n\nparagraphs.", "anna", "Two\n\nparagraphs.")],
-)  # fmt: skip
+@pytest.mark.parametrize(("typed", "author", "text"), ROWS["typed"])
 def test_a_message_that_is_typed(lang: str, typed: str, author: str, text: str) -> None:
     play = made(lang=lang)
     person, agent = {"en": "person", "fr": "personne"}[lang], "a" if author == "a" else None
     elsewhere = ("\n## Notes", f"\n{typed}\n\n## Notes")
     for place in ((DRAFT, f"{DRAFT}{typed}\n\n"), elsewhere):
         found = taken(play, kind.render(play.state).replace(*place))
-        (event,), refused = found.events, found.refused
-        assert (event["type"], event["origin"], refused) == ("said", "edited", [])
-        assert (event["author"], event["agentId"]) == (author or person, agent)
-        assert event["content"] == text
+        said = {"author": author or person, "agentId": agent, "content": text}
+        (event,) = found.events
+        assert (event, found.refused) == (event | said | {"type": "said", "origin": "edited"}, [])
 
 
 def test_half_a_sentence_that_was_saved_is_completed() -> None:
     play, base = made(), made().state
-    page = kind.render(base).replace(DRAFT, f"{DRAFT}Anna: I like\n\n")
-    play.do(lambda s: taken(play, page, base).events)
-    page = page.replace("I like", "I like the red one")
-    play.do(lambda s: taken(play, page, base).events)
+    half = kind.render(base).replace(DRAFT, f"{DRAFT}Anna: I like\n\n")
+    for page in (half, half.replace("I like", "I like the red one")):
+        play.do(lambda s, page=page: taken(play, page, base).events)
     assert [one.content for one in play.state.messages][2:] == ["I like the red one"]
     assert taken(play, page + "\n", base).events == []  # saved once more
     play.check()
@@ -72,10 +66,8 @@ def test_half_a_sentence_that_was_saved_is_completed() -> None:
 def test_a_stale_page_with_a_message_loses_nothing() -> None:
     play, base = made(), made().state
     play.say("b", "I heard that.")
-    page = kind.render(base).replace(DRAFT, f"{DRAFT}Anna: Late.\n\n")
-    found = taken(play, page, base)
-    assert [one["content"] for one in found.events] == ["Late."]
-    assert found.refused == []
+    found = taken(play, kind.render(base).replace(DRAFT, f"{DRAFT}Anna: Late.\n\n"), base)
+    assert ([one["content"] for one in found.events], found.refused) == (["Late."], [])
 
 
 def test_notes() -> None:
@@ -98,13 +90,7 @@ def test_notes() -> None:
     play.check()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "refused"),
-    [("> Which kettle?", "> Which kettle? None!", ["message 1 was changed"]),
-     ("*quiet*", "_quiet_", []),
-     ("> Which kettle?\n>\n> ### Think!", ">Which kettle?\n>\n>### Think!", []),
-     ("**X**…**A**", "**A**", ["message 1 was removed"])],
-)  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "refused"), ROWS["changed"])
 def test_changed_messages(old: str, new: str, refused: list[str]) -> None:
     play = made()
     page, (begin, _, end) = kind.render(play.state), old.partition("…")
@@ -119,6 +105,23 @@ def test_a_page_without_a_journal_is_adopted() -> None:
     play.say("a", "Green.")
     state = kind.adopt(kind.render(play.state))[0]["state"]
     found = kind.new().from_json(state)
-    assert [one.content for one in found.messages][-1] == "Green."
     assert (found.current_speaker, found.cycle, found.members) == ("b", 1, play.state.members)
     assert kind.adopt("# A list\n\n- of things\n") == []
+
+
+@pytest.mark.parametrize(("block", "adopted"), ROWS["blocks"])
+def test_a_page_of_another_clone_adds_its_messages(block: list[str], adopted: str) -> None:
+    mine, other = made(lang="fr"), made(lang="fr")
+    mine.say("b", "Ours.")
+    other.say("b", "Theirs <b>too</b>.")
+    page = kind.render(other.state).replace("notes-->", "notes-->\n\nBuy tea.", 1)
+    page = page.replace(*block)
+    mine.do(lambda s: kind.added(s, page, mine.now).events)
+    said = [(one.author, one.content) for one in mine.state.messages[2:]]
+    assert said == [("b", "Ours."), ("b", "Theirs <b>too</b>.")]
+    assert mine.state.notes == (["Buy tea."] if "damaged" not in adopted else [])
+    assert kind.added(mine.state, page.replace("den", "lab"), mine.now).events == []
+    try:
+        assert kind.adopt(page)[0]["state"]["messages"][-1]["content"] == adopted
+    except Refusal as refusal:
+        assert refusal.message.endswith(adopted)

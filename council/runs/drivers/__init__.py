@@ -96,9 +96,6 @@ def judged(
     return output
 
 
-# --- Answers of a file, for the demo, rehearsals and tests
-
-
 def scripted(place: RunPlace) -> Output:
     """Return the answer that `answers.md` of an agent has for this turn.
 
