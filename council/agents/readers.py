@@ -184,9 +184,6 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     said.text, said.message, said.is_done = text, ident, False
 
 
-# --- What a failure is
-
-
 def _fail(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     """Note a failure that the structure tells."""
     words = next(filter(None, (text_at(event, path) for path in rule["fault"])), "")

@@ -68,6 +68,7 @@ class Registry(Record):
     identities: dict[str, Identity] = {}
     workers: dict[str, Worker] = {}  # by protocol id
     groups: dict[str, list[str]] = {}  # protocol ids by group (`G1`)
+    fault: str = ""  # why its journal cannot be read: then no run is started
 
 
 JOINED, LEFT, GROUPED = "agent.joined", "agent.left", "agent.grouped"

@@ -193,8 +193,7 @@ class Given:
         self.__dict__.update(values)
         if "which" in values and (name := self.__dict__.pop("name", "")):
             if values["which"] not in ("", name):
-                what = "two conversations are named"
-                raise Usage("usage", what, "give NAME or --name, not both")
+                raise Usage("usage", "two conversations are named", "give NAME or --name, not both")
             self.__dict__["which"] = name
 
     def __getattr__(self, name: str) -> Any:

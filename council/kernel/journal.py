@@ -18,7 +18,7 @@ from council.kernel.ids import digest
 from council.kernel.record import Any, Record
 
 Event = dict[str, Any]
-DAMAGED = "restore that file, or move it away to begin again with what the page shows"
+DAMAGED = "restore that file, or move it away to begin again, with what a page shows"
 SEGMENT = "segment"  # `via` of a line that begins a segment and repeats the revision before
 _AT_ONCE = 1 << 15  # bytes that are parsed in one call, with the line at their end
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -88,9 +88,6 @@ def stamps(app: App) -> dict[str, Any]:
     return made
 
 
-# --- tools ---
-
-
 def _context(app: App, given: Given) -> str:
     made = service.context(app, app.find(given["conversation"]), app.who())
     way = f"\n\nUse the tool `respond` for that, with this `text` and `round` {made['round']}."

@@ -202,9 +202,6 @@ def _result(text: str, failed: bool, data: Any = None) -> types.CallToolResult:
     return types.CallToolResult(content=[content], is_error=failed, structured_content=data)
 
 
-# --- standard input, and HTTP on this machine with a token ---
-
-
 def over_stdio(app: App, agent: str) -> None:
     """Serve one client until it goes away; what it has asked until then is answered."""
     server, owed = Serving(app, agent).server, set[Any]()

@@ -198,7 +198,7 @@ def hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
     if agent.driver == "manual":
         return None
     if found := starting.hindrance(app, registry, agent):
-        key = found.code if found.code in ("halted", "resting") else "day"
+        key = found.code if found.code in ("halted", "resting", "registry") else "day"
         return problem(name, key, agent=ident, fix=_rest_cure(app, registry, ident), **vars(found))
     is_full = len(processes.held(app.state_folder)) >= most
     return problem(name, "no-place", agent=ident, most=most) if is_full else {}
@@ -225,8 +225,8 @@ def _rest_cure(app: App, registry: Any, ident: str) -> str:
 
 
 def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[Problem]:
-    if registry.halted:
-        yield problem("", "halted")
+    if registry.halted or registry.fault:
+        yield problem("", "halted" if registry.halted else "registry", words=registry.fault)
     for ident, until in resting.items():
         fix = _rest_cure(app, registry, ident)
         yield problem(ident, "resting", agent=ident, until=until, fix=fix)

@@ -74,7 +74,7 @@ def _connected(env: dict[str, str], work: Callable[[Any], Awaitable[None]]) -> N
 async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
     """Take in who is there and what they said; then post what was said here."""
     state, events = room.read(), list[Event]()
-    known, last = starting.registry_of(app).identities, state.read
+    known, last = starting.registry_of(app, True).identities, state.read
     me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(state.channel))
     for account, one in known.items():
         try:

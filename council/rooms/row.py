@@ -42,7 +42,7 @@ def member(app: App, word: str) -> tuple[str, Member]:
     from council.runs import starting  # late: as above
 
     name = " ".join(word.strip(" @").split())[:64]
-    known = starting.registry_of(app).identities.get(name)
+    known = starting.registry_of(app, True).identities.get(name)
     ident = known.agent_id if known else name.casefold()
     if agent := souls.agents(app.root, app.settings).get(ident):
         return ident, Member(agent_id=ident, name=agent.name, emoji=agent.emoji)

@@ -197,6 +197,6 @@ def answer(app: App, rule: str, request: dict[str, Any]) -> dict[str, Any]:
         return {**view(state), "tmState": state.turn_state}
     from council.runs import starting  # late: few ask for an identity
 
-    if found := starting.registry_of(app).identities.get(account):
+    if found := starting.registry_of(app, True).identities.get(account):
         return {"discordUserId": account, **found.to_json()}
     raise NotFound("no-identity", f"no agent has the account {account[:40]!r}")

@@ -11,9 +11,9 @@ import os
 import time
 
 from council.kernel import files, times
-from council.kernel.errors import NotFound, Refusal
+from council.kernel.errors import Invalid, NotFound, Refusal
 from council.kernel.ids import digest
-from council.kernel.journal import Journal
+from council.kernel.journal import DAMAGED, Journal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import datetime, timedelta
 from council.runs import processes, starting, work
@@ -38,7 +38,8 @@ def beat(
     """
     report: dict[str, Any] = {"now": times.text(app.now), "channels": [], "tasks": []}
     report |= {row.place_in_report: [] for row in app.kinds}
-    report |= {"errors": [], "changed": False, "halted": False}
+    report |= {"errors": [], "changed": False}
+    waits = set[str]()
     hint, met, errors = Hint(app.root, app.now), set(), list[tuple[str, Refusal]]()
     for row in app.kinds:
         for name in [only] if only else row.names(app):
@@ -58,7 +59,11 @@ def beat(
                 hint.note(*place, served["wake"])
             report[row.place_in_report].append(served)
             report["changed"] |= served["changed"]
-            report["halted"] |= "halted" in served["waiting"].values()
+            waits |= {*served["waiting"].values()}
+    report["halted"] = "halted" in waits
+    if "registry" in waits:
+        fault = starting.registry_of(app).fault
+        errors.append(("registry", Invalid("damaged-journal", fault, DAMAGED)))
     try:
         with files.reported("write", f"{app.root}/memory/shared/BOARD.md"):
             if not (dry_run or only):
@@ -256,8 +261,7 @@ class Hint:
             return
 
     def _row(self, folder: str, page: str) -> list[str]:
-        newest = Journal(f"{self._state}/{folder}").segments()[-1:]
-        name = "".join(map(os.path.basename, newest))
+        name = "".join(map(os.path.basename, Journal(f"{self._state}/{folder}").segments()[-1:]))
         return [folder, name, self._stamps(page, f"{folder}/{name}", folder)]
 
     def _stamps(self, *paths: str) -> str:

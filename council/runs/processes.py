@@ -115,8 +115,7 @@ class Place(Record):
 
         It is one write of a fixed length: whoever reads meanwhile sees the old note or the new one.
         """
-        note = f"{self.run}\n{os.getpid()}\n".encode()
-        os.pwrite(self.descriptor, note.ljust(_LENGTH), 0)
+        os.pwrite(self.descriptor, f"{self.run}\n{os.getpid()}\n".encode().ljust(_LENGTH), 0)
 
     def leave(self) -> None:
         """Give the place back; again does nothing."""

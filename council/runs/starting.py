@@ -11,6 +11,7 @@ import os
 import sys
 
 from council.kernel import codec, files, times
+from council.kernel.errors import Invalid
 from council.kernel.ids import digest
 from council.kernel.record import TYPE_CHECKING, Any, Record
 from council.kernel.times import timedelta
@@ -38,19 +39,27 @@ GRACE = timedelta(seconds=15)  # between the end of a run's time and the end of 
 
 
 class Hindrance(Record, settled=True):
-    """Why a run waits: `halted`, `resting` or the name of a ceiling; `until` is a text or None."""
+    """Why a run waits: `halted`, `resting`, `registry` or a ceiling; `until` is a text or None."""
 
     code: str
     words: str
     until: str | None = None
 
 
-def registry_of(app: App) -> Any:
-    """Return the registry's state; a new one where nothing was ever noted."""
+def registry_of(app: App, is_strict: bool = False) -> Any:
+    """Return the registry's state; a new one where nothing was ever noted.
+
+    Where its journal is damaged: Invalid if `is_strict`, else one that lets nothing start.
+    """
     from council.agents import registry  # late: an idle command has no work
 
     document = app.registry()
-    return document.peek() if document.exists() else registry.new()
+    try:
+        return document.peek() if document.exists() else registry.new()
+    except Invalid as error:
+        if is_strict:
+            raise
+        return registry.new(fault=error.message)
 
 
 def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
@@ -58,6 +67,8 @@ def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
     from council.agents import registry  # late: an idle command has no work
 
     now, limits = app.now, app.settings.limits
+    if state.fault:
+        return Hindrance(code="registry", words=state.fault)
     if state.halted:
         return Hindrance(code="halted", words="paused for all: council resume --all")
     if rest := registry.rest_of(state, agent, now):
@@ -98,8 +109,7 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
         if not row.starts(state, agent):
             continue
         if agent.driver == "openclaw" and app.env.get("OPENCLAW_SHELL") == "exec":
-            elsewhere = elsewhere or _elsewhere(app)
-            started.waiting[one.agent] = elsewhere
+            started.waiting[one.agent] = elsewhere = elsewhere or _elsewhere(app)
             continue
         way = hindrance(app, registry, agent)
         most = app.settings.max_runs + row.places_lent(state, one)

@@ -118,9 +118,6 @@ def _write(root: str, path: str, text: str, made: list[str]) -> None:
         made.append(path)
 
 
-# --- many machines ---
-
-
 def engine_join(app: App, url: str, begins: str = "") -> dict[str, Any]:
     """Let this workspace take part in the council of a database, or begin one with all its own.
 

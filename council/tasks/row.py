@@ -108,7 +108,7 @@ class _Contexts(KindRow):
         from council.tasks import joining  # late: see above
 
         def decide(state: Context) -> list[Event]:
-            return joining.news(state, starting.registry_of(app), app.now)
+            return joining.news(state, starting.registry_of(app, True), app.now)
 
         document = self.document(app, name)
         if decide(document.peek()):

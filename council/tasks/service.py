@@ -133,7 +133,7 @@ def _news(app: App, state: Context) -> list[Event]:
     states = [state, *CONTEXTS.states(app, names).values()]
     busy = [hop.worker for one in states for hop in one.open_hops()]
     loads = {worker: busy.count(worker) for worker in {*busy}}
-    return joining.news(state, starting.registry_of(app), app.now, loads)
+    return joining.news(state, starting.registry_of(app, True), app.now, loads)
 
 
 def _answer(state: Context) -> Result:
@@ -214,7 +214,7 @@ def send(app: App, text: str, agent: str, ctx: str = "") -> Result:
     message = message_of(line)
     if message.kind in "JLKHQ":
         return _registered(app, message, agent)
-    worker = starting.registry_of(app).workers.get(message.sender)
+    worker = starting.registry_of(app, True).workers.get(message.sender)
     if worker and agent not in ("", worker.agent_id):
         raise Refused("not-you", f"{message.sender} is not yours", "send your own lines")
     if worker or app.env.get("COUNCIL_TOKEN"):

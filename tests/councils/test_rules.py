@@ -14,8 +14,6 @@ from council.runs import work as runs
 from tests.councils.play import FAULTY, Play
 from tests.vectors.rows import of
 
-# --- vectors ---
-
 
 @pytest.mark.parametrize("row", of("rules", "rotation"))
 def test_rotation(row: dict[str, Any]) -> None:
@@ -49,9 +47,6 @@ def test_phases(row: dict[str, Any]) -> None:
         assert play.absent(play.state.tour - 1) == {
             agents[n]: "timeout" for n in expect["noResponse"]
         }
-
-
-# --- the spine ---
 
 
 def test_a_whole_council() -> None:

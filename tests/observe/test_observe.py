@@ -12,7 +12,7 @@ from council.councils.hearing import Stated, Understood
 from council.councils.model import Heard
 from council.kernel.errors import Conflict, NotFound
 from council.observe import board, doctor, explain, forget, named, status
-from council.runs import work
+from council.runs import heartbeat, work
 
 
 def codes(app, name=""):
@@ -96,7 +96,8 @@ def test_problems_of_the_workspace(ws):
     [("", [], "not-started", "council heartbeat"), ("", ["halt"], "halted", "council resume --all"),
      ("max_runs_per_day = 1", ["count"], "max_runs_per_day", "raise max_runs_per_day"),
      ("max_usd_per_day = 0.5", ["count"], "max_usd_per_day", "raise max_usd_per_day"),
-     ("failures_before_rest = 1", ["fail"], "resting", "Give /nonexistent/ada the prompt")],
+     ("failures_before_rest = 1", ["fail"], "resting", "Give /nonexistent/ada the prompt"),
+     ("", ["halt", "tear"], "registry", "restore that file, or move it away")],
 )  # fmt: skip
 def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, code, cure):
     with open(f"{ws.root}/council.toml", "a") as file:
@@ -106,20 +107,22 @@ def test_what_keeps_an_agent_from_being_started_is_named(ws, toml, happened, cod
         **{"id": "y.1.ada.1", "agent": "ada", "task": "contribution", "tour": 1, "attempt": 1},
         **{"at": "2026-11-28T09:00:00Z", "lease": "2026-11-28T09:10:00Z"},
     )
-    ran.ended = ran.at
-    ran.use, ran.outcome = work.Use(tokens=5, usd=0.5), "answered"
+    ran.ended, ran.use, ran.outcome = ran.at, work.Use(tokens=5, usd=0.5), "answered"
     if "fail" in happened:
         ran.outcome, ran.code, ran.words = "failed", "crashed", "exit 1"
     agent, limits = app.settings.agent("ada", app.soul("ada")), app.settings.limits
     acts = {"halt": lambda state: registry.halt(state, True, app.now)}
     for one in happened:
         act = acts.get(one, lambda state: registry.run_ended(state, ran, agent, limits, app.now))
+        if one == "tear":
+            Path(app.registry().folder, "journal.jsonl").write_text("torn\n")
+            assert heartbeat.beat(app)["errors"][0]["name"] == "registry"
+            break
         app.registry().change(act, by="test", at=app.now, create=True)
     for found in (status.status(app)["problems"], explain.explain(app, "k")["hindrances"]):
         assert [one for one in found if cure in one["fix"]], found
     assert code in codes(app)
-    if code.startswith("max_"):
-        assert status.status(app)["limitsReached"] == [code]
+    assert status.status(app)["limitsReached"] == [code] * code.startswith("max_")
 
 
 def test_one_broken_conversation_hides_no_other(ws):

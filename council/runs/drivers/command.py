@@ -63,8 +63,7 @@ def run(
         born = f"{pid} {processes.born(pid)}".encode()
         files.fill(f"{place.folder}/pid", born, 0o600, durable=False)
         code, ended = _attended(pid, streams[1], listener, place)
-        size = os.fstat(streams[2]).st_size
-        data = os.pread(streams[2], MOST_ERRORS, max(0, size - MOST_ERRORS))
+        data = os.pread(streams[2], MOST_ERRORS, max(0, os.fstat(streams[2]).st_size - MOST_ERRORS))
     except OSError as error:
         why = "missing-program" if isinstance(error, FileNotFoundError) else "bad-settings"
         return Output(code=why, words=f"{argv[0]} cannot be started: {error.strerror}")
