@@ -272,8 +272,7 @@ def _lines(app: App, state: State, screen: _Screen) -> Iterator[str]:
             how = f"council respond --as {agent} {here} -"
             yield "  " + told["hand"].format(who=agent, tour=state.tour, command=how)
     if state.paused_at:
-        how = f"council resume {here}"
-        yield "! " + told["paused"].format(at=state.paused_at, command=how)
+        yield "! " + told["paused"].format(at=state.paused_at, command=f"council resume {here}")
 
 
 def _answer(who: str, entry: Entry, told: dict[str, str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from council.cli.quick import COMMANDS, Command, Option, parted
 
 _ABOUT = "Several agents and people decide a question together, in files."
-_TYPES = {"flag": bool, "whole": int}
+_TYPES = {"flag": bool, "whole": int, "count": int}
 _HOW = {"help_option_names": ["--help", "-h"]}
 
 

@@ -101,8 +101,7 @@ def _cells(row: dict[str, Any]) -> dict[str, Any]:
 
 def _since(given: Given) -> str:
     """Return the beginning of the time that `--since` means, as comparable text; "" is all."""
-    since = given.since and times.text(times.instant(given.since))
-    return str(since).removesuffix("T00:00:00Z")
+    return str(given.since and times.text(times.instant(given.since))).removesuffix("T00:00:00Z")
 
 
 def _status(app: App, only: str = "", *, clocks: bool = False) -> dict[str, Any]:
@@ -151,7 +150,7 @@ _LISTS: dict[str, Callable[[App], Rows]] = {
 
 def log(app: App, given: Given) -> Said:
     """Print revisions and events of one conversation, or of all."""
-    form, seen = given.format or "text", 0
+    form, seen = given.format or "text", -1
     read = named.log if form == "text" else named.lines
     if form == "otlp":
         from council.observe import otlp  # late: only for this form
@@ -159,7 +158,8 @@ def log(app: App, given: Given) -> Said:
         read = otlp.traces
     for _ in named.changes(app.root, given.follow):
         rows = list(read(app, given.which, _since(given)))
-        data, seen = rows[seen:][-(given.number or 0) :], len(rows)
+        most = len(rows) if given.number is None else given.number
+        data, seen = rows[max(0, len(rows) - most) if seen < 0 else seen :], len(rows)
         said = Said(data=data, more={"rows": data * (form == "text")}, reply="log")
         if form in ("json", "otlp"):
             said.text = "\n".join(map(codec.printed, data))

@@ -35,7 +35,7 @@ class Option:
     def unset(self) -> Any:
         """Return the value where it is not given."""
         unset: dict[str, Any] = {"many": [], "pairs": {}, "flag": False}
-        return unset.get(self.kind, None if self.kind in ("whole", "time") else "")
+        return unset.get(self.kind, None if self.kind in ("whole", "count", "time") else "")
 
     def read(self, value: str, before: Any = None) -> Any:
         """Return a value as its kind has it; those of `many` and `pairs` are added to `before`."""
@@ -54,10 +54,11 @@ class Option:
             return {**(before or {}), key: text}
         is_whole = value.isascii() and value.isdigit() and len(value) <= 15
         is_one = "/" not in self.kind or not value or value in self.kind.split("/")
-        if not is_one or (self.kind == "whole" and not is_whole):
-            hint = "a whole number" if self.kind == "whole" else self.kind.replace("/", " or ")
+        hint = {"whole": "a whole number", "count": "a whole number from 1"}.get(self.kind, "")
+        if not is_one or (hint and not (is_whole and int(value) >= (self.kind == "count"))):
+            hint = hint or self.kind.replace("/", " or ")
             raise Usage("usage", f"{called} cannot be {value[:40]!r}", f"use {hint}")
-        return int(value) if self.kind == "whole" else value
+        return int(value) if hint else value
 
 
 class Command:
@@ -212,7 +213,7 @@ def resolve(app: App, found: Command, values: dict[str, Any]) -> None:
         elif kind == "person":
             values[name] = app.person(values[name])
         elif kind == "time" and values[name]:
-            values[name] = times.duration(values[name]).total_seconds()
+            values[name] = times.duration(values[name], 0).total_seconds()
 
 
 def text_of(app: App, argument: str, file: str) -> str:

@@ -32,7 +32,7 @@ def msg_send(app: App, given: Given) -> Said:
         result = service.request(app, text_of(app, given.user, ""), given.caps, *words)
     code = 0
     if given.wait and result["context"]:
-        most = times.duration(given.timeout or "1h").total_seconds()
+        most = times.duration(given.timeout or "1h", 0).total_seconds()
         waiting(result["context"])
         result |= service.wait(app, result["context"], most)
         is_failed = result["done"] and result["verdict"]

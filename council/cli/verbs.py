@@ -100,7 +100,7 @@ def heartbeat(app: App, given: Given) -> Said:
     from council.runs import heartbeat as clock  # late: agents' commands beat no heart
 
     only = app.find(given.name) if given.name else ""
-    in_time = not given.wait or clock.wait(app, only, times.duration(given.wait))
+    in_time = not given.wait or clock.wait(app, only, times.duration(given.wait, 0))
     report = clock.beat(app, only, given.dry_run)
     errors = [f"{one['name']}: {one['message']} ({one['hint']})" for one in report["errors"]]
     rows = [row for one in app.kinds for row in report[one.place_in_report]]

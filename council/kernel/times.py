@@ -51,15 +51,15 @@ def until(at: datetime, by: timedelta) -> str:
     return text(at + by + timedelta(microseconds=999_999))
 
 
-def duration(value: str) -> timedelta:
-    """Return a duration such as `90s` or `2h30m`; Usage for zero, over 3650 days, no duration."""
+def duration(value: str, least: int = 1) -> timedelta:
+    """Return a duration such as `90s` or `2h30m`; Usage if under `least` s or over 3650 days."""
     total, digits = 0, ""
     for letter in value.strip().lower():
         if letter in _UNITS and digits.isascii() and digits.isdigit() and len(digits) < 11:
             total, digits = total + int(digits) * _UNITS[letter], ""
         else:
             digits += letter
-    if digits or not 0 < total <= 3650 * 86400:
+    if digits or not value.strip() or not least <= total <= 3650 * 86400:
         what, hint = f"not a duration: {value[:60]!r}", "write it like 90s, 15m or 2h30m"
         raise Usage("bad-duration", what, hint)
     return timedelta(seconds=total)

@@ -48,7 +48,8 @@ def test_what_is_wrong_is_said_with_the_way_on(line: str, told: str) -> None:
 @given(st.data())
 def test_options_mean_the_same_in_any_order_and_form(data: st.DataObject) -> None:
     found = Command(data.draw(st.sampled_from(NAMES)))
-    samples = {"whole": "3", "text": "é ü", "said": "x\ny", "many": "a=b", "pairs": "a=b"}
+    samples = {"whole": "3", "count": "3", "text": "é ü", "said": "x\ny"}
+    samples |= dict.fromkeys(("many", "pairs"), "a=b")
     told: dict[str, object] = {}
     first: list[str] = []
     rest: list[list[str]] = []
