@@ -175,6 +175,8 @@ def parsed(content: bytes) -> Settings:
     import re  # late: the parser of TOML has it already
     import tomllib  # late: quick commands need no parser
 
+    from council.kernel import words  # late: as above
+
     made, unknown, wrong = Settings(), list[str](), list[str]()
     with open(f"{os.path.dirname(__file__)}/values.toml", "rb") as file:
         checks = tomllib.load(file)
@@ -200,16 +202,16 @@ def parsed(content: bytes) -> Settings:
             name = names.get(key, key)
             kind = checks["fields"].get(name, to._kinds.get(name, ""))
             if name not in to._kinds or kind not in checks["values"]:
-                unknown.append(f"{where}{key}")
+                unknown.append(words.unknown(where, key, [*to._kinds, *OTHERS * (not where)]))
                 continue
-            words, form = checks["values"][kind]
+            said, form = checks["values"][kind]
             try:
                 if not re.fullmatch(form, codec.dumps(value), re.A):
                     raise ValueError
                 many = [_seconds(one) for one in value] if kind == "durations" else value
                 setattr(to, name, _seconds(value) if kind == "duration" else many)
             except (TypeError, ValueError, Usage):
-                wrong.append(f"{where}{key} must be {words}, not {repr(value)[:60]}")
+                wrong.append(f"{where}{key} must be {said}, not {repr(value)[:60]}")
 
     take(made, found, "", wrong)
     for name, table in own.items():
@@ -222,6 +224,9 @@ def parsed(content: bytes) -> Settings:
         take(agent, table, f"agents.{ident}.", agent.faults)
         if agent.faults and {"argv", "preset", "base_url"} & table.keys():
             agent.driver = agent.driver or "command"  # it is no person
+    for name, keys in checks["keys"].items():
+        odd = [key for key in made.tables.get(name, {}) if camel(key) not in map(camel, keys)]
+        unknown += [words.unknown(f"{name}.", key, keys) for key in odd]
     for key in ("role", "dirigentRole"):  # a slave with a slip here would decide by itself
         if made.tables.get("relay", {}).get(key, "master") not in ("master", "slave"):
             wrong.append(f"relay.{key} must be one of master, slave")

@@ -95,8 +95,7 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     from textwrap import fill  # late: as above
 
     how: Any = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": indent}
-    made = [one if " /" in one else fill(one, width, **how) for one in text.split("\n")]
-    return "\n".join(made)
+    return "\n".join([one if " /" in one else fill(one, width, **how) for one in text.split("\n")])
 
 
 def out(text: str) -> None:

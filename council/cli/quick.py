@@ -17,6 +17,7 @@ from council.kernel import files, times
 from council.kernel.errors import Invalid, Usage
 from council.kernel.ids import checked_text
 from council.kernel.record import Any
+from council.kernel.words import near
 
 TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "texts", "commands.txt")
 FIRST = ("--root", "--now", "--json", "--as", "--name")
@@ -120,15 +121,9 @@ def read(argv: list[str]) -> tuple[Command, dict[str, Any]] | None:
     group = any(one.startswith(f"{words[0]} ") for one in COMMANDS)
     what = f"no command is called {' '.join(words[: 1 + group])[:80]!r}"
     others = {name[2:]: one for name, one in _OPTIONS.items() if name[:2] == "? "}
-    near = _near(words[0].lower(), [*COMMANDS, *others])
-    hint = f"try: council {others.get(near, near) or '--help'}"
+    like = near(words[0].lower(), [*COMMANDS, *others])
+    hint = f"try: council {others.get(like, like) or '--help'}"
     raise Usage("no-such-command", what, f"see: council {words[0]} --help" if group else hint)
-
-
-def _near(word: str, known: list[str]) -> str:
-    from difflib import get_close_matches  # slow to import, and only for mistakes
-
-    return "".join(get_close_matches(word, known, n=1, cutoff=0.75))
 
 
 def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
@@ -155,8 +150,8 @@ def parse(found: Command, words: list[str]) -> dict[str, Any] | None:
                 continue
             if word in HELP:
                 return None
-            near = _near(flag, list(by_flag))
-            hint = f"did you mean {near}?" if near else more
+            like = near(flag, list(by_flag))
+            hint = f"did you mean {like}?" if like else more
             raise Usage("usage", f"no option {flag[:40]}", hint)
         if option.kind == "flag":
             if is_set:
@@ -221,8 +216,7 @@ def text_of(app: App, argument: str, file: str) -> str:
     if argument and file:
         raise Usage("usage", "the text is given twice", "give it as an argument or with --file")
     most, path = app.settings.max_text_bytes, "-" if argument == "-" else file
-    data = content(path, most) if path else os.fsencode(argument)
-    text = checked_text(data, most)
+    text = checked_text(content(path, most) if path else os.fsencode(argument), most)
     if not text.strip():
         hint = "give it as an argument, with --file, or - for standard input"
         raise Usage("no-text", "there is no text", hint)

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 class _Conversations(KindRow):
     """See `KindRow`, which says what each function returns."""
 
-    name = "conversation"
-    place_in_report = "conversations"
-    module = kind
-    by_command = True
+    name, place_in_report, module, by_command = "conversation", "conversations", kind, True
 
     def names(self, app: App) -> list[str]:
         return app.conversations()

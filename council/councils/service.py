@@ -235,8 +235,7 @@ def steer(app: App, name: str, verb: str, *words: str, by: str = "", **more: Any
 def steered(app: App, which: str, verb: str, by: str, given: dict[str, Any]) -> dict[str, Any]:
     """Carry out a verb of a person with those of the `given` values that it takes."""
     if verb not in _TAKES:
-        what = f"no such verb: {verb[:40]!r}"
-        raise NotFound("not-found", what, f"use {', '.join(_TAKES)}")
+        raise NotFound("not-found", f"no such verb: {verb[:40]!r}", f"use {', '.join(_TAKES)}")
     words = {key: given[key] for key in _TAKES[verb].split() if given.get(key)}
     if "more" in words:
         words["more"] = times.duration(words["more"])

@@ -160,8 +160,7 @@ def route(
     scope = app.settings.tables.get("routing", {}).get("dm_scope", "main")
     if check:
         warnings = routing.check(rules_, agents, scope)
-        is_ok = not (faults or (strict and warnings))
-        return {"ok": is_ok, "faults": faults, "warnings": warnings}
+        return {"ok": not (faults or (strict and warnings)), "faults": faults, "warnings": warnings}
     words = ",".join(facts or []).replace(",", " ").split()
     made = routing.route(rules_, routing.facts_of(words), agents, scope)
     note(app, "routing.decision", made["agentId"], "", ruleId=made["ruleId"])

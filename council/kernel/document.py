@@ -330,8 +330,7 @@ class Document(Generic[S]):
 
     def _adopted(self, seen: files.Seen | None) -> tuple[list[Event], str]:
         """Return how to adopt a page, or the closed folder of its conversation."""
-        name = os.path.basename(self.folder)
-        events = self._kind.adopt(decoded(seen.data), name) if seen else []
+        events = self._kind.adopt(decoded(seen.data), os.path.basename(self.folder)) if seen else []
         if events:
             closed = self._closed(str(events[0].get("state", {}).get("conversationId", "")))
             if os.path.isdir(closed):  # an editor had it open, and saved it late

@@ -129,8 +129,7 @@ def shown(text: str, level: int) -> str:
 
 def as_typed(text: str) -> str:
     """Return a draft or a note as the page shows it: as typed, without marks and open fences."""
-    lines = _fenced(escaped(plain(text)).split("\n"))
-    return "\n".join(line for line, _ in lines).strip("\n")
+    return "\n".join(line for line, _ in _fenced(escaped(plain(text)).split("\n"))).strip("\n")
 
 
 def _fenced(lines: list[str]) -> _Lines:

@@ -31,6 +31,19 @@ def load(name: str) -> dict[str, str]:
     return {key: words for key, _, words in rows}
 
 
+def near(word: str, known: list[str]) -> str:
+    """Return the known word that is most like another one, "" where none is."""
+    from difflib import get_close_matches  # late: slow to import, and only for mistakes
+
+    return "".join(get_close_matches(word, known, n=1, cutoff=0.75))
+
+
+def unknown(where: str, key: str, known: list[str]) -> str:
+    """Return a key that is not known, with the known one that is most like it."""
+    like = near(key, known)
+    return f"{where}{key}; did you mean {like}?" if like else f"{where}{key}"
+
+
 def fill(template: str, values: dict[str, Any], forms: Forms | None = None) -> str:
     """Return a template with its values filled in; of several empty lines it keeps one.
 

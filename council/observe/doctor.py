@@ -14,6 +14,7 @@ from council.kernel import files
 from council.kernel.errors import Invalid, Refusal
 from council.kernel.ids import cut
 from council.kernel.record import TYPE_CHECKING, Any
+from council.kernel.words import unknown
 from council.observe import status
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def _finding(key: str, ok: bool = False, **values: Any) -> Finding:
 
 def _settings(app: App) -> Iterator[Finding]:
     faults = [one for one in (app.settings.fault, *app.settings.faults) if one]
+    faults += delegation.route(app, check="faults")["faults"]
     yield from [_finding("settings", fault=one) for one in faults]
     for event, argv in app.settings.tables.get("hooks", {}).items():
         program = str(argv[0]) if isinstance(argv, list) and argv else str(argv).split(" ")[0]
@@ -100,11 +102,20 @@ def _agents(app: App, probe: bool) -> Iterator[Finding]:
         else:
             yield _finding("agent.ready", ok=True, agent=ident, how=how)
         try:
-            delegation.policy_of(app, ident)
+            yield from _policy(app, ident)
         except Invalid as error:
             yield {"what": "agent", "ok": False, "found": error.message, "fix": error.hint}
     if len(known) < 2:
         yield _finding("agents.few", ok=True, count=len(known))
+
+
+def _policy(app: App, ident: str) -> Iterator[Finding]:
+    """Yield the keys of an agent's policy that nothing reads; Invalid where it cannot be read."""
+    policy, limits = delegation.policy_of(app, ident), [*delegation.usual(app)]
+    keys = [("limits.", key, limits) for key in policy.limits if key not in limits]
+    for where, one in (("", policy), ("call.", policy.call), ("message.", policy.message)):
+        keys += [(where, key, [*one._names]) for key in one.extra if key != "schemaVersion"]
+    yield from [_finding("agent.policy", agent=ident, name=unknown(*one)) for one in keys]
 
 
 def _probed(app: App, agent: AgentSettings) -> tuple[str, str]:

@@ -168,8 +168,7 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
             way = problem(name, "not-started", agent=agent)
         ways += [way] if way and way not in ways else []
     yield from ways
-    folder = app.conversation(name).folder
-    there = files.names(f"{folder}/conflicts") if state.kept_aside else ()
+    there = files.names(f"{app.conversation(name).folder}/conflicts") if state.kept_aside else ()
     for line in app.conversation(name).history() if there else ():
         for event in [one for one in line.events if one["type"] == "kept"]:
             if event["file"] in there:  # who has used its words deletes it

@@ -171,8 +171,7 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
             raise kind("no-summary", f"{path} is no file", f"write the summary into {SUMMARIES}/")
         return made
 
-    made = change(app, name, by, decide)
-    return {**made, "minutes": ROOMS.finish(app, name)}
+    return {**change(app, name, by, decide), "minutes": ROOMS.finish(app, name)}
 
 
 def guilds(app: App) -> list[dict[str, Any]]:

@@ -113,8 +113,7 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
             continue
         way = hindrance(app, registry, agent)
         most = app.settings.max_runs + row.places_lent(state, one)
-        ident = one.ident(row.ident(state))
-        place = None if way else processes.take(app.state_folder, most, ident)
+        place = None if way else processes.take(app.state_folder, most, one.ident(row.ident(state)))
         if place is None:
             started.waiting[one.agent] = way.code if way else "no-place"
             if way and way.until:

@@ -144,8 +144,7 @@ class OpenClaw:
         known = self.app.settings.agents
         for ident in [one for one in found if is_name(one) and one not in known]:
             own = {key: found[ident].get(f"identity{key.title()}") for key in ("name", "emoji")}
-            facts: dict[str, Any] = {} if self.app.soul(ident) else own
-            agents.add(self.app, ident, driver="openclaw", **facts)
+            agents.add(self.app, ident, driver="openclaw", **({} if self.app.soul(ident) else own))
             self.steps.append(f"agent: {ident}")
         if not os.path.lexists(self.skill):
             self._called("skills", "install", f"{self.app.root}/skills/{NAME}", "--global")

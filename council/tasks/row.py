@@ -130,9 +130,8 @@ class _Contexts(KindRow):
             row["problems"].append({"name": name, "code": "asked", "what": what, "fix": fix})
         row |= {"status": "asks you", "waiting": ["User"]} if row["problems"] else {}
         row |= {"status": "closed"} if state.closed_at else {}
-        keys = ("text", "state", "priority", "code")
         tasks = [
-            {"id": ident, **{key: getattr(one, key) for key in keys}}
+            {"id": ident, **one.row(("text", "state", "priority", "code"))}
             | {"workers": [hop.worker for hop in state.open_hops(ident)]}
             for ident, one in state.tasks.items()
         ]

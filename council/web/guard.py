@@ -155,8 +155,7 @@ class Guard:
             return "token" * (scheme.lower() == "bearer" and _same(word.strip(), self.keys.token))
         # A server at another port can put a cookie of the same name beside ours.
         cookies = [cookie_parser(one) for one in ";".join(headers.getlist("cookie")).split(";")]
-        is_session = any(_same(one.get(self.cookie, ""), self.keys.session) for one in cookies)
-        return "cookie" * is_session
+        return "cookie" * any(_same(one.get(self.cookie, ""), self.keys.session) for one in cookies)
 
     def _opened(self, scope: Scope, sender: str) -> Response | None:
         """Return the response to a link: a session, and the address without the link."""

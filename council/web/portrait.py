@@ -111,8 +111,7 @@ def _people(app: App, state: State, tally: Tally, who: Faces) -> list[Shown]:
     talks = [r for r in state.rounds if r.phase != m.SYNTHESIZE]
     for talk, count in zip(talks, [*tally.rounds, tally], strict=False):
         for move in count.moved:
-            now = (move["agent"], talk.tour)
-            entry = next((e for e in said if (e.agent, e.tour) == now), None)
+            entry = next((e for e in said if (e.agent, e.tour) == (move["agent"], talk.tour)), None)
             holders = [a for o in count.options if o.letter == move["to"] for a in o.holders]
             moves |= {move["agent"]: _move(entry, holders)} if entry else {}
     held, texts = ({a: getattr(o, key) for o in tally.options for a in o.holders}

@@ -170,9 +170,6 @@ def test_cancelled() -> None:
         play.says("b")
 
 
-# --- the person with the last word ---
-
-
 def test_rejected_goes_back_once() -> None:
     play = Play(sign_off="chief", phases=["RESOLVE"])
     play.all_say()

@@ -171,7 +171,8 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
 
 
 def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
-    for agent, policy in (("bob", "<<< HEAD\n{}\n"), ("eve", '{"call": 5}'), ("ada", "")):
+    odd = '{"limit": {}, "call": {"denny": []}, "limits": {"max_depth": 1}}'
+    for agent, policy in (("bob", "<<< HEAD\n{}\n"), ("eve", '{"call": 5}'), ("ada", odd)):
         Path(f"{ws.root}/memory/agents/{agent}/policy.json").write_text(policy)
     Path(f"{ws.root}/memory/agents/eve/SOUL.md").write_text("---\nname: Bob\n---\n")
     os.link(ws.app.page_of("k"), f"{ws.root}/other")
@@ -180,7 +181,9 @@ def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
     for words in (
         *(
             "not found: /nonexistent/ada",
-            "ada/policy.json: not JSON",
+            "ada/policy.json: unknown key limit; did you mean limits?",
+            "ada/policy.json: unknown key call.denny; did you mean deny?",
+            "ada/policy.json: unknown key limits.max_depth; did you mean maxDepth?",
             "bob/policy.json: not JSON: Expecting value: line 1",
         ),
         *("eve/policy.json.call: not an object", "bob and eve have the same name"),

@@ -121,7 +121,6 @@ def script(text: str) -> dict[tuple[str, str], tuple[str, str]]:
     """
     import re  # late: slow to import, and few agents are scripted
 
-    heading = r"(?m)^## (\S+) (\d+|[A-Z]+)(?: (responded|agreed|done))?[ \t]*$"
-    _, *parts = re.split(heading, text)
+    _, *parts = re.split(r"(?m)^## (\S+) (\d+|[A-Z]+)(?: (responded|agreed|done))?[ \t]*$", text)
     rows = [*zip(*(parts[at::4] for at in range(4)), strict=True)]
     return {row[:2]: (row[3].strip(), (row[2] or "").upper()) for row in reversed(rows)}

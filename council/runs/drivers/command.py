@@ -53,8 +53,7 @@ def run(
         if name == "prompt.md" or row.schema:
             data = text.encode("utf-8", "surrogatepass")
             files.fill(f"{place.folder}/{name}", data, 0o600, durable=False)
-    stdin = values["prompt_file"] if row.prompt == "stdin" else os.devnull
-    streams = [os.open(stdin, os.O_RDONLY)]
+    streams = [os.open(values["prompt_file"] if row.prompt == "stdin" else os.devnull, os.O_RDONLY)]
     streams += [os.open(f"{place.folder}/{name}", _WRITE, 0o600) for name in ("output", "errors")]
     listener = Listener(reader or row.output)
     try:

@@ -285,8 +285,7 @@ def verify(text: str, key: str, earlier: Iterable[str] = ()) -> str:
 
 
 def _auths(line: str) -> list[str]:
-    items = parted(line.rpartition("|")[2], ";")
-    return [item for item in items if item.startswith("auth=")]
+    return [item for item in parted(line.rpartition("|")[2], ";") if item.startswith("auth=")]
 
 
 def _signature(plain: str, key: str, sid: str, nonce: str) -> str:
