@@ -89,10 +89,10 @@ def command(
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    """Return a text with its placeholders filled, in the order of the values; others stay."""
-    for name, value in values.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    """Return a text with its own placeholders filled; others, and those in values, stay."""
+    import re  # late: `re` costs more than what else is here, and `tomllib` has it
+
+    return re.sub(r"\{(\w+)\}", lambda one: values.get(one[1], one[0]), text)
 
 
 def which(program: str, path: str, root: str = "/") -> str:

@@ -48,7 +48,7 @@ def test_every_preset_gets_its_prompt_and_its_output_is_read(bench, name):
     notes = 'printf "%s\\n" "$@" > args; cat > read'
     notes += '; for a; do [ -f "$a" ] && cat "$a" > read; done; true'
     bench.program(notes, row.argv[0])
-    prompt = "/clear is a word, mail me@example.org\nand a second line"
+    prompt = "/clear is a word, mail me@example.org\nand {key} in a second line"
     assert bench.run(prompt, preset=name, model="m-1").code == "no-answer"
     told, given = bench.read("args"), bench.read("read")
     expected = f"Task:\n{prompt.replace('@', row.escape or '@')}"
