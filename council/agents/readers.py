@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 MOST_TRIES = 5  # after so many failed requests in a row a program is not waited for
 WORDS = 400
 REFUSED = frozenset(("refusal", "content_filter", "content-filter", "safety"))
-_ABOVE = ("above", "as printed", "as posted", "stands as", "ci-dessus", "plus haut")
 HOPELESS = ("refused-key", "no-credit", "bad-model", "context-full", "refused-by-model")
 
 
@@ -27,6 +26,7 @@ class Said(Record):
 
     text: str = ""  # the last message of its model, as far as it came
     message: str = ""  # the id of that
+    before: str = ""  # the message before it, which it may only point at
     is_done: bool = False  # what follows is another message
     reason: str = ""  # why its model stopped, in the program's own word
     refusal: str = ""  # the words of its model
@@ -79,7 +79,7 @@ class Listener:
             elif text:
                 self.said.strange = self.said.strange or text[:WORDS]
         if last:  # the two halves of a character may have come in two pieces
-            raw = self.said.text.encode("utf-16", "surrogatepass")
+            raw = _behind(self.said.before, self.said.text).encode("utf-16", "surrogatepass")
             self.said.text = raw.decode("utf-16", "replace")
 
 
@@ -122,10 +122,8 @@ def _sum(event: Any, paths: list[str]) -> float:
 def _fits(event: dict[str, Any], when: dict[str, Any]) -> bool:
     for path, expected in when.items():
         value = (_at(event, path) or [None])[0]
-        if isinstance(expected, bool):
-            if bool(value) is not expected:
-                return False
-        elif value not in (expected if isinstance(expected, list) else [expected]):
+        many = expected if isinstance(expected, list) else [expected]
+        if (bool(value) if isinstance(expected, bool) else value) not in many:
             return False
     return True
 
@@ -148,9 +146,10 @@ def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     said.refusal += text_at(event, rule.get("refusal", ""))
     if "text" in rule or "add" in rule:
         _write(said, rule, event)
+    said.before = text_at(event, rule.get("before", "")) or said.before
     final = text_at(event, rule.get("final", ""))
     if "final" in rule and final.strip() not in said.text:
-        said.text = _behind(said.text, final)
+        said.before, said.text = _behind(said.before, said.text), final
     if "fault" in rule:
         _fail(said, rule, event)
     if "over" in rule:
@@ -160,9 +159,11 @@ def _follow(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
 
 def _behind(before: str, text: str) -> str:
     """Return the last message, behind the one before where it only says that that is the answer."""
-    is_short = len(text) < min(160, len(before))
-    is_pointer = is_short and any(words in text.casefold() for words in _ABOVE)
-    return f"{before}\n\n{text}" if is_pointer else text
+    if len(text) >= min(160, len(before)):
+        return text
+    from council.agents.expressions import plain, search  # late: of short ones only
+
+    return f"{before}\n\n{text}" if search("only points", plain(text)) else text
 
 
 def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
@@ -179,8 +180,8 @@ def _write(said: Said, rule: dict[str, Any], event: dict[str, Any]) -> None:
     goes_on = "add" in rule or (ident and ident == said.message)
     if goes_on and said.text and not said.is_done and not is_again:
         text = said.text + rule.get("join", "") + text
-    elif not is_again and not said.is_done:
-        text = _behind(said.text, text)
+    elif not is_again and said.text:
+        said.before = _behind(said.before, said.text)
     said.text, said.message, said.is_done = text, ident, False
 
 

@@ -123,9 +123,8 @@ class Settings(Record):
                 setattr(made, key, getattr(made, key) or getattr(soul, key))
             made.faults += soul.faults
         made.name = made.name or ident.replace("-", " ").replace("_", " ").title()
-        if not made.driver:
-            by_program = "command" if made.argv or made.preset else ""
-            made.driver = by_program or ("openai" if made.base_url else "manual")
+        by_program = "command" if made.argv or made.preset else ""
+        made.driver = made.driver or by_program or ("openai" if made.base_url else "manual")
         is_long = made.driver in ("openai", "openclaw") or (made.preset and not made.argv)
         made.timeout = made.timeout or (LONG if is_long else self.run_timeout)
         if made.driver == "openai" and not made.model:

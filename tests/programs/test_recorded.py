@@ -85,6 +85,8 @@ def codex(*texts: str) -> str:
 
 PIECE = {"type": "message", "role": "assistant", "delta": True}
 PIECES = [{**PIECE, "content": "Yes, a second kettle, for "}] * 2 + [{**PIECE, "content": "tea."}]
+SHORT = [{**PIECE, "content": "It stands "}, {**PIECE, "content": "above."}]
+KIMI = {"role": "assistant", "content": "See above."}
 TWO = [("a", "First. "), ("a", "Second.")]
 GEMINI_END = {"type": "result", "status": "success", "stats": {"total_tokens": 0}}
 PI = {"role": "assistant", "usage": {"totalTokens": 107, "cost": {"total": 0.5}}}
@@ -103,10 +105,10 @@ FOUND = [
     ("pi", lines([{"type": "message_end", "message": {**PI, "content": t}} for t in ("a", "b")]),
      0, "b", 214),
     ("codex", codex("Yes."), 1, "Yes.", None),
-    ("codex", codex("The quiet one, since the queue costs more.", "My answer stands above."), 0,
-     "The quiet one, since the queue costs more.\n\nMy answer stands above.", None),
-    ("claude", claude(("a", "Yes, for the taste."), ("b", "See above."), result="See above."),
-     0, "Yes, for the taste.\n\nSee above.", 1000),
+    ("gemini", lines([*PIECES, {"type": "tool_use"}, *SHORT, GEMINI_END]), 0,
+     "Yes, a second kettle, for tea.\n\nIt stands above.", None),
+    ("kimi", lines([{**SHORT[0], "content": "Tea, as ever.", "tool_calls": [{}]}, KIMI]), 0,
+     "Tea, as ever.\n\nSee above.", None),
     ("openhands", lines([{"kind": "ActionEvent", "tool_name": "finish",
                           "action": {"message": "Y"}}]),
      0, "Y", None),
