@@ -63,7 +63,7 @@ ANSWERS = [  # what the server sends, then text and tokens
     (stream(piece("Yes, "), piece("one."), piece(None, "stop"), USE), "Yes, one.", 8),
     (stream(piece("Yes, "), piece("one."), piece(None, "stop", message=WHOLE)), "Yes, one.", None),
     (stream(piece("Yes, "), piece("one."), piece("Yes, one.", "stop")), "Yes, one.", None),
-    (stream(piece("Yes, one."), piece(None, "stop"), done=False), "Yes, one.", None),
+    (stream(piece("Yes, one."), piece(None, "STOP"), done=False), "Yes, one.", None),
     (stream(json.dumps(piece(MARKS), ensure_ascii=False)).replace("\n", "\r\n"), MARKS, None),
     (stream(*HALVES, piece([{"type": "text", "text": "!"}], "stop")), "\N{GRINNING FACE}!", None),
 ]
@@ -73,14 +73,14 @@ ANSWERS = [  # what the server sends, then text and tokens
 def test_answers(bench, body, text, tokens):
     server = Server(body=body)
     output = ask(bench, server)
-    assert (output.text, output.code, output.use.tokens) == (text, "", tokens)
+    assert (output.text, output.code + output.cut, output.use.tokens) == (text, "", tokens)
     assert server.asked[0]["messages"] == [{"role": "user", "content": "What now?"}]
     assert server.sent == [None]
 
 
 FAILURES = [  # status, kind, body, then code and a part of the words
     (200, "", stream(piece("Half"), done=False), "unreachable", "ended before the answer did"),
-    (200, "", stream(piece("Half"), piece(None, "length")), "cut-off", "length"),
+    (200, "", stream(piece("Half"), piece(None, "MODEL_LENGTH")), "cut-off", "LENGTH"),
     (200, "", stream(piece(None, "stop")), "no-answer", "without an answer"),
     (200, "", stream({"error_message": "maximum context length"}), "context-full", "maximum"),
     (200, JSON, '{"code": 1113, "msg": "no balance left"}', "no-credit", "no balance left"),
@@ -89,7 +89,7 @@ FAILURES = [  # status, kind, body, then code and a part of the words
     (401, JSON, '{"error": {"message": "Bad key sk-1234567"}}', "refused-key", "Bad key ***"),
     (404, JSON, '{"error": {"message": "no model m"}}', "bad-model", "/v1/chat/completions"),
     (200, "text/html", "<html>Log in</html>", "bad-settings", "a page for people"),
-    (200, "", stream({"error": "GPU on fire"}), "crashed", "GPU on fire"),
+    (200, "", stream({**piece("Half", "error"), "error": "GPU on fire"}), "crashed", "GPU on fire"),
     (302, "text/html", "", "bad-settings", "it sends us to https://elsewhere.example/"),
 ]
 

@@ -10,9 +10,9 @@ from council.runs.work import Use
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-NORMAL = frozenset(("", "stop", "end_turn", "completed", "stop_sequence", "tool_use"))
-CUT = frozenset(("length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"))
-GOES_ON = frozenset(("", "tool_use", "toolUse"))
+NORMAL = "stop end_turn completed complete stop_sequence tool_use eos eos_token"
+CUT = "length max_tokens max_output_tokens model_length model_context_window_exceeded"
+GOES_ON = ("", "tool_use", "tooluse")  # all words of these three are in lower case
 _PROXIES = "HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY"
 _OTHERS = """COUNCIL_NOW PATH HOME USER LOGNAME SHELL LANG TERM TMPDIR TZ SSL_CERT_FILE SSL_CERT_DIR
 NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_USE_SYSTEM_CA LC_*"""
@@ -65,16 +65,16 @@ def judged(
     a code of `runs.work`, `hopeless` (its own words say why), `over` (it had finished and did not
     exit). `by_tool`: it answers otherwise, so it may print nothing.
     """
-    code, words = ended
+    (code, words), why = ended, said.reason.lower()
     output = Output(text="" if by_tool else said.text)
     tokens, read = (said.tokens, said.input) if said.tokens else readers.tokens_in(errors)
     output.use = Use(tokens=tokens, input=read, usd=said.usd)
-    is_cut = said.is_over is False and said.reason in GOES_ON and bool(output.text.strip())
+    is_cut = said.is_over is False and why in GOES_ON and bool(output.text.strip())
     if said.is_over or not (exit_code or code or said.fault or is_cut):
-        output.cut = "" if said.reason in NORMAL else said.reason
-        if said.reason in CUT:
+        output.cut = "" if why in NORMAL.split() else said.reason
+        if why in CUT.split():
             output.code, output.words = "cut-off", f"the model was cut off ({said.reason})"
-        elif said.refusal or said.reason in readers.REFUSED:
+        elif said.refusal or why in readers.REFUSED:
             told = said.refusal or output.text.strip() or said.reason
             output.code, output.words = "refused-by-model", f"the model refused: {told[:200]}"
         elif not by_tool and not output.text.strip():
