@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from council.agents.expressions import unwrapped
-from council.agents.readers import Listener, Said
+from council.agents.readers import Listener, Said, classified, status_in
 from council.runs.drivers import Output, judged
+from tests.vectors.rows import tables_of
 
 ROWS = [
     json.loads(line)
@@ -20,8 +21,7 @@ ROWS = [
 
 
 def lines(many: list[object]) -> str:
-    shown = (one if isinstance(one, str) else json.dumps(one) for one in many)
-    return "".join(f"{one}\n" for one in shown)
+    return "".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in many)
 
 
 def read(reader: str, output: str, step: int = 1 << 20) -> Said:
@@ -156,6 +156,12 @@ def test_a_finished_answer_counts_however_the_program_ends(reader):
 def test_a_program_that_asks_without_end_is_noticed():
     assert read("opencode", lines(message("unknown", "a") + message("unknown", "b"))).goes_round
     assert not read("opencode", lines(message("tool-calls", "a") + message("stop", "b"))).goes_round
+
+
+@pytest.mark.parametrize("code", tables_of("failures"))
+def test_what_the_words_of_failures_mean(code):
+    for words in tables_of("failures")[code]:
+        assert classified(words, status_in(words)) == code, words
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tomllib
 
 import pytest
 
@@ -91,8 +92,6 @@ def test_known_programs_are_found_and_faults_are_named(bench):
 
 def test_every_failure_has_a_cure_in_both_languages():
     agent = AgentSettings(id="ada", preset="claude", model="m")
-    import tomllib
-
     with open(f"{os.path.dirname(programs.__file__)}/failures.toml", "rb") as file:
         codes = [*tomllib.load(file), "missing-program", "bad-settings", "timed-out", "crashed"]
     for lang in ("en", "fr"):
