@@ -8,10 +8,6 @@ from council.kernel.words import load
 from council.rooms.model import NO_REPLY, Member, Message
 
 LOOKED_AT = 20
-_LABEL = r"(?im)^[ \t]*(?:[*_]{{0,3}}|\[)@?(?:{})(?:[*_]{{0,3}}:[*_]{{0,3}}|\])[ \t]*"
-_MARKUP = r"[\s*_`\"'>~-]*+"  # possessive, here and below: a long run of blanks is tried once
-_PASS = rf"{_MARKUP}(?:NO_REPLY{_MARKUP}[.!]?{_MARKUP}(?:[(\[][^()\[\]]*+[)\]]?)?\.?{_MARKUP})++"
-_TOKEN = r"<\|[\w ]{1,40}\|>|</?s>|<(end_of_turn|eos)>"
 
 
 def is_pass(text: str) -> bool:
@@ -21,10 +17,10 @@ def is_pass(text: str) -> bool:
         return True
     if "REPLY" not in said:
         return False
-    import re  # late: slow to import, and few texts have the word
+    from council.agents.expressions import search, without  # late: few texts have the word
 
-    said = re.sub(_TOKEN, "", said).replace("\\_", "_").strip("()[]\u200b\ufeff ")
-    return re.fullmatch(_PASS, said) is not None
+    said = without("token", said).replace("\\_", "_").strip("()[]\u200b\ufeff ")
+    return search("a room pass", said) is not None
 
 
 def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
@@ -33,23 +29,26 @@ def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
     Thoughts, tokens of chat templates and the agent's own label are taken off. Lines that it
     writes for other members are marked as its words about them.
     """
-    import re  # late: as above
+    import re  # late: slow to import
 
-    from council.agents.expressions import unwrapped  # late: of what was run alone
+    from council.agents.expressions import pattern, unwrapped, without  # late: of what was run
 
-    text = unwrapped(text).replace("\r\n", "\n").strip()
-    labels = {ident: {ident, one.name} - {""} for ident, one in members.items()}
-    own = labels.pop(agent, {agent})
-    text = re.sub(_LABEL.format("|".join(map(re.escape, own))), "", text).strip()
-    lines = text.split("\n")
+    def label_of(many: dict[str, Member]) -> re.Pattern[str]:
+        names = [
+            re.escape(name) for pair in many.items() for name in (pair[0], pair[1].name) if name
+        ]
+        return pattern(f"{{=before a label}}(?:{'|'.join(names) or '(?!)'}){{=behind a label}}", "")
+
+    text = without("control", unwrapped(text).replace("\r\n", "\n")).strip()
+    lines = label_of({agent: members.get(agent, Member())}).sub("", text).strip().split("\n")
     while len(lines) > 1 and is_pass(lines[-1]):
         lines.pop()
-    text = "\n".join(lines).strip()
+    text = without("pass behind an answer", "\n".join(lines).strip())
     if is_pass(text):
         return ""
-    label = _LABEL.format("|".join(re.escape(one) for many in labels.values() for one in many))
+    label = label_of({ident: one for ident, one in members.items() if ident != agent})
     first, *lines = text.split("\n")
-    return "\n".join([first, *(f"> {one}" if re.match(label, one) else one for one in lines)])
+    return "\n".join([first, *(f"> {one}" if label.match(one) else one for one in lines)])
 
 
 def addressed(text: str, members: dict[str, Member]) -> str:
