@@ -13,7 +13,7 @@ from council.kernel.record import Any
 
 _WRAPPED = ("<", "{", "\x1b", "\r", "[think", "inst]", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
-_ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "\\", "\u200b")
+_ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "_skip", "\\", "\u200b")
 # One of these is near the beginning of a text that is only a refusal or an error.
 _UNABLE = ("can", "able", "imposs", "peux", "pu ", "arriv", "won", "declin", "refus", "out")
 _FAILED = ("err", "inval", "exceed", "balance", "limit", "fail", "not", "exist", "many", "trace")

@@ -26,15 +26,14 @@ _PROSE = ("", "position", "final", "consensus", "synthesis")
 def read_form(text: str, form: Form) -> Heard:
     """Return what is understood of an unwrapped answer, but for the questions in it."""
     text = text.replace("\\_", "_")
-    passed = pattern(rf"\W*+(?:{re.escape(form.author)}\W++)?(?:{{=a pass}}\W*+)?", plain(text))
+    who = rf"(?:[^:\n]{{1,60}}\(agent:)?{re.escape(form.author)}|{{=key of a text}}"
+    passed = pattern(rf"\W*+(?:(?:{who})\W++)?(?:{{=a pass}}\W*+{{=pass remark}})?", plain(text))
     if all(passed.fullmatch(plain(line)) for line in text.split("\n")):
         return Heard(faults=[Fault(part="answer", code="nothing-said")])
     text, quoted = _own(readable(text, form.kind == "contribution"), form)
     found = parts(text, form)
-    said = plain(text) if all(part.name in ("", "status", "reasoning") for part in found) else ""
-    codes = ("refusal", "program-error") if len(said) < 700 else ()  # a short text that is no more
-    if code := next((code for code in codes if search(code.replace("-", " "), said)), ""):
-        return Heard(faults=[Fault(part="answer", code=code, seen=text.strip()[:600])])
+    if fault := _nothing_but(text, found, form):
+        return Heard(faults=[fault])
     if form.kind != "contribution" and (announced := search("final form", fold(text))):
         whole = parts(text[announced.end() :], form)
         found = whole if {one.name for one in found} <= {one.name for one in whole} else found
@@ -67,6 +66,16 @@ def unlabelled(text: str, form: Form) -> str:
     found = parts(readable(text, False), form)
     decided = any(part.name in _DECIDED for part in found)
     return "\n\n".join(_texts(found, *(_DECIDED if decided else _PROSE)))
+
+
+def _nothing_but(text: str, found: list[Part], form: Form) -> Fault | None:
+    """Return the fault of a text that only refuses, reports a failure, or fills in nothing."""
+    if form.kind == "synthesis" and not any(_texts([part], part.name) for part in found):
+        return Fault(part="answer", code="nothing-said")
+    said = plain(text) if all(part.name in ("", "status", "reasoning") for part in found) else ""
+    codes = ("refusal", "program-error") if len(said) < 700 else ()
+    code = next((code for code in codes if search(code.replace("-", " "), said)), "")
+    return Fault(part="answer", code=code, seen=text.strip()[:600]) if code else None
 
 
 def _own(text: str, form: Form) -> tuple[str, str]:

@@ -137,8 +137,7 @@ def _over(state: State, at: str) -> str:
     """Return why the open round closes now, "" while it stays open."""
     now, still = state.round(), waiting(state)
     early = state.config.mode in m.EARLY_MODES and state.procedure == "council"
-    early = early and not now.blind and now.phase != SYNTHESIZE
-    if early and sight.converged(state):
+    if early and not now.blind and now.phase != SYNTHESIZE and sight.converged(state):
         return "agreed"
     if not set(still) <= set(now.absent):
         return "timeout" if now.parallel and _is_late(state, at) else ""
