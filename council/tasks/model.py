@@ -172,7 +172,7 @@ def _of_context(state: Context, kind: str, event: Event) -> None:
         state.name, state.lang, state.created_at = event["name"], event["lang"], event["at"]
         state.rules, state.carrier = Rules.from_json(event["rules"]), event.get("carrier", {})
     elif kind == "known":
-        state.workers = {ident: Worker.from_json(row) for ident, row in event["workers"].items()}
+        state.workers = {key: Worker.from_json(one) for key, one in event["workers"].items()}
         state.down, state.groups = event["down"], event["groups"]
     elif kind == "valued":
         state.keys |= event["values"]

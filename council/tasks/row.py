@@ -28,8 +28,7 @@ class _Contexts(KindRow):
     """See `KindRow`, which says what each function returns."""
 
     name, place_in_report, folder = "context", "tasks", "contexts"
-    hooks = {"task.asked": "waiting_for_person", "context.closed": "closed"}
-    hooks |= {"run.failed": "failed"}
+    hooks = {"task.asked": "waiting_for_person", "context.closed": "closed", "run.failed": "failed"}
 
     @property
     def module(self) -> Any:

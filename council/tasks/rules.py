@@ -82,8 +82,7 @@ def _follow(play: Play, hop: Hop) -> list[Event]:
         return play.events
     is_there = hop.worker in {*state.workers} - {*state.down} and not source
     if rule == "raise-budget-once" and is_there and not task.is_raised and hop.budget is not None:
-        more = min(9999, max(2 * (hop.grant or 0), hop.need))
-        again(play, hop, hop.worker, more, reason=code)
+        again(play, hop, hop.worker, min(9999, max(2 * (hop.grant or 0), hop.need)), reason=code)
     elif rule == "retry-auto-max-2" and hop.retry < MOST_RETRIES and is_there and code != "E22":
         count = {"retry": str(hop.retry + 1), "max": str(MOST_RETRIES)}
         again(play, hop, hop.worker, hop.budget, **count)

@@ -11,8 +11,8 @@ from council.rooms.model import Member
 from tests.vectors.rows import tables_of
 
 MEMBERS = {
-    "henry": Member(agent_id="henry", name="Henry"),
-    "sage": Member(agent_id="sage", name="Sage"),
+    "henry": Member(agent_id="henry", name="Henry", emoji="🦉"),
+    "sage": Member(agent_id="sage", name="Sage", emoji="🦎"),
     "alice": Member(name="alice"),
 }
 ROWS = tables_of("rooms")

@@ -285,7 +285,7 @@ def verify(text: str, key: str, earlier: Iterable[str] = ()) -> str:
 
 
 def _auths(line: str) -> list[str]:
-    return [item for item in parted(line.rpartition("|")[2], ";") if item.startswith("auth=")]
+    return [one for one in parted(line.rpartition("|")[2], ";") if one.startswith("auth=")]
 
 
 def _signature(plain: str, key: str, sid: str, nonce: str) -> str:
