@@ -62,10 +62,9 @@ def post(
     asks = hearing.addressed(text, state.members)
     fields = {"content": text, "asks": asks if asks != agent else "", **more}
     events = [made | {camel(name): one for name, one in fields.items() if one}]
-    if state.turn_state == m.ARCHIVED:
-        answer = CLOSED if state.initiator else ARCHIVED
-        events.append(rules.by_moderator("auto", answer, times.text(at)))
-    return events
+    answer = CLOSED if state.initiator else ARCHIVED
+    auto = rules.by_moderator("auto", answer, times.text(at))
+    return events + [auto] * (state.turn_state == m.ARCHIVED)
 
 
 def why_not(state: Room, agent: str, run: str = "") -> str:

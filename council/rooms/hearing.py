@@ -51,6 +51,15 @@ def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
     return "\n".join([first, *(f"> {one}" if label.match(one) else one for one in lines)])
 
 
+def same_name(name: str) -> str:
+    """Return a name without case, and without what a reader cannot see of it."""
+    if not name.isascii():
+        from unicodedata import normalize  # late: its tables take 100 KB
+
+        name = normalize("NFKC", "".join(c for c in name if c.isprintable() or c.isspace()))
+    return " ".join(name.strip(" *_@").split()).casefold()
+
+
 def addressed(text: str, members: dict[str, Member]) -> str:
     """Return the agent whose `@id` or `@name` a text begins with, "" for nobody."""
     begin = text.lstrip(" \t\n*").casefold()

@@ -14,7 +14,7 @@ from council.kernel.page import Taken, as_typed, one_line, quoted, shown, state_
 from council.kernel.record import Any
 from council.kernel.times import datetime
 from council.kernel.words import fill, load, template
-from council.rooms import decisions, model
+from council.rooms import decisions, hearing, model
 from council.rooms.model import Event, Room
 from council.rooms.rules import EVENTS, due, evolve, new, wake, work
 
@@ -153,10 +153,10 @@ def added(now: Room, page: str, at: datetime) -> Taken:
 
 def speaker(state: Room, name: str) -> tuple[str, str | None]:
     """Return author and agent that a name means, however it is written; never the moderator."""
-    name = " ".join(name.strip(" *_@").split()).casefold()
+    name = hearing.same_name(name)
     name = texts(state.lang)["person"] if name == model.MODERATOR else name
     for ident, one in state.members.items():
-        if name in (ident, one.name.casefold()):
+        if name in (ident, hearing.same_name(one.name)):
             return ident, one.agent_id
     return name[:64], None
 

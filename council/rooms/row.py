@@ -43,17 +43,16 @@ def member(app: App, word: str) -> tuple[str, Member]:
 
     name = " ".join(word.strip(" @").split())[:64]
     known = starting.registry_of(app, True).identities.get(name)
-    ident = known.agent_id if known else name.casefold()
+    ident = known.agent_id if known else hearing.same_name(name)
     if agent := souls.agents(app.root, app.settings).get(ident):
         return ident, Member(agent_id=ident, name=agent.name, emoji=agent.emoji)
-    if known:  # an agent of another program
-        return ident, Member(agent_id=ident, name=known.agent_name)
-    return ident, Member(name=name)
+    # One that is known all the same is an agent of another program.
+    return ident, Member(agent_id=ident, name=known.agent_name) if known else Member(name=name)
 
 
 def author(app: App, state: Room, by: str) -> tuple[str, str | None, str]:
     """Return author, agent and origin of what is said as `by`; a run speaks for its agent alone."""
-    if by.strip(" *_@").casefold() == MODERATOR:
+    if hearing.same_name(by) == MODERATOR:
         raise Refused("moderator", "nobody speaks for the moderator", "say --as ID")
     ident, agent = page.speaker(state, by)
     if ident not in state.members:

@@ -51,7 +51,7 @@ def may_change(old: str, new: str) -> bool:
 
 def rebuilt(previous: list[str], here: list[str]) -> list[str]:
     """Return those who are still here in their order, then the newcomers in theirs."""
-    return [one for one in previous if one in here] + [one for one in here if one not in previous]
+    return [o for o in previous if o in here] + [o for o in here if o not in previous]
 
 
 def is_dormant(empty: list[bool | None], joined: int) -> bool:

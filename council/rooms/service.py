@@ -43,7 +43,7 @@ def create(
     ident = ids.checked_name(name if ids.is_name(name) else ids.slug(name), "room name")
     room = Room(name=ident, mode=mode, channel_id=f"{ident}-{os.urandom(4).hex()}")
     room.created_at, room.lang = times.text(app.now), app.settings.language or "en"
-    others = [word for word in people if word.strip(" @").casefold() != m.MODERATOR]
+    others = [word for word in people if hearing.same_name(word) != m.MODERATOR]
     room.members = {m.MODERATOR: Member(), **dict(member(app, word) for word in others)}
     room.rules, room.backoff = app.settings.channels, app.settings.retry_backoff
     if mode == m.DISCUSSION:
@@ -89,8 +89,7 @@ def _done(
     except (OSError, Unexpected):
         pass
     ours = [f"{one.agent}/tasks/{one.ident(state.channel_id)}" for one in page.work(state, at)]
-    told = [os.path.lexists(f"{app.root}/memory/agents/{one}.md") for one in ours]
-    if all(told) or is_run:
+    if is_run or all(os.path.lexists(f"{app.root}/memory/agents/{one}.md") for one in ours):
         return made, []
     from council.runs import starting  # late: only where somebody is woken
 
