@@ -166,9 +166,6 @@ class Plugin:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=True)
         return json.loads(done.stdout)
 
-    def room(self, name: str) -> dict:
-        return Workspace(Path(self.root)).json("show", name)
-
 
 @pytest.fixture
 def plugin(tmp_path):
@@ -188,9 +185,13 @@ def test_turns_in_a_room(plugin):
     said = plugin(("tool", "create-chat-channel", made, {"agentId": "sage"}), *begins, end, end)
     assert said[0]["speakers"] == ["henry", "sage"]
     assert said[1:] == [{"handled": True}, None, None, None, None]
-    room = plugin.room("kitchen")
+    w, channel = Workspace(Path(plugin.root)), "123456789012345678"
+    room = w.json("show", "kitchen")
     assert room["currentSpeaker"] == "sage"
     assert [one["content"] for one in room["messages"]] == ["The blue one."]
+    w.run("channel", "tie", "kitchen", "--discord", channel)
+    henry["sessionKey"] = f"agent:henry:discord:channel:{channel}"
+    assert plugin(("hook", "before_agent_reply", {}, henry)) == [{"handled": True}]
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ function roomOf(sessionKey, workspaces) {
     const folder = path.join(shared(workspace), "channels");
     for (const name of names(folder).filter((one) => one.endsWith(".md"))) {
       const page = name === `${id}.md` || /^\d+$/.test(id) ? fs.readFileSync(path.join(folder, name), "utf8") : "";
-      const tie = /^ "tie": \{"channel": "(\d+)"/m.exec(page)?.[1];
+      const tie = /^ "channel": "(\d+)"/m.exec(page)?.[1];
       if (tie === id || name === `${id}.md`) return { id, workspace, posts: !tie };
     }
   }
