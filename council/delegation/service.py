@@ -111,8 +111,7 @@ def _ended(app: App, number: int) -> Call:
     while True:
         state: State = calls.peek()
         one = state.call(number)
-        late = time.monotonic() - ends > one.limits["timeoutMs"] / 1000
-        if one.status or late:
+        if one.status or time.monotonic() - ends > one.limits["timeoutMs"] / 1000:
             return one.copy(status=one.status or ledger.TIMEOUT)
         if not any(run.tour == number for run in state.runs.by_id.values()):
             starting.start(app, CALLS, ledger.IDENT, state, supervisor.apart())

@@ -182,7 +182,7 @@ def _taken(value: Any, schema: Made, most: int) -> Any:
     if isinstance(value, dict):
         known, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
         made = {key: _taken(one, known.get(key, others), most) for key, one in value.items()}
-        return {key: one for key, one in made.items() if not (known or others) or one not in _EMPTY}
+        return {k: one for k, one in made.items() if one not in _EMPTY or not (known or others)}
     if isinstance(value, list):
         rows = [_taken(one, schema.get("items", {}), most) for one in value]
         return [one for one in rows if "items" not in schema or one not in _EMPTY]

@@ -52,6 +52,8 @@ def post(
     state: Room, author: str, agent: str | None, text: str, at: datetime, **more: str
 ) -> list[Event]:
     """Say something; `more` has further fields of `Message`. A key stands for one text."""
+    if not text.strip():
+        raise Invalid("no-text", "there is no text", "say something")
     key = more.get("key", "")
     if old := next((one for one in state.messages if key and one.key == key), None):
         if (old.content.split(), old.author) == (text.split(), author):

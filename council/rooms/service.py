@@ -40,7 +40,7 @@ def create(
 ) -> dict[str, Any]:
     """Make a room; of a discussion `by` is the initiator, and `callback` the room to report to."""
     relay.refuse_slave(app)
-    ident = ids.checked_name(name if ids.is_name(name) else ids.slug(name), "room name")
+    ident = ids.checked_name(name if ids.is_name(name) else ids.slug(name) or name, "room name")
     room = Room(name=ident, mode=mode, channel_id=f"{ident}-{os.urandom(4).hex()}")
     room.created_at, room.lang = times.text(app.now), app.settings.language or "en"
     others = [word for word in people if hearing.same_name(word) != m.MODERATOR]
@@ -50,6 +50,7 @@ def create(
         room.initiator, one = member(app, by)
         room.by_agent, room.guide = one.agent_id is not None, guide
         room.callback = named(app, callback) if callback else ""
+        os.makedirs(f"{app.root}/{SUMMARIES}", exist_ok=True)
     made = change(app, ident, by, lambda state, _: decisions.create(state, room), create=True)
     persons = [name for name, one in list(room.members.items())[1:] if one.agent_id is None]
     outcome = "created" if made["outcome"] == "changed" else made["outcome"]
@@ -141,7 +142,10 @@ def end(
         told = {"channelId": which, "agentId": agent, "runId": run, "anchor": anchor}
         tail = hearing.tail_of(text, app.settings.channels.tail_length)
         return relay.ask(app, "turn-complete", **told, isEmpty=hearing.is_pass(text), tail=tail)
-    name = named(app, which)
+    try:
+        name = named(app, which)
+    except NotFound:  # as above
+        return {**view(Room(name=which)), "outcome": "ignored", "woken": []}
     made, woken = _done(app, name, agent, decisions.end, agent, run, text, anchor)
     is_end = any(one["type"] == "ended" for one in made.events)
     while made.state.channel and made.state.tail:  # until it lies there, or time is up
@@ -176,8 +180,7 @@ def complete(app: App, which: str, path: str, by: str) -> dict[str, Any]:
 def guilds(app: App) -> list[dict[str, Any]]:
     """Return the guilds of Discord that the bot administers, with the rooms that channels are."""
     states = [ROOMS.document(app, name).peek() for name in ROOMS.names(app)]
-    tied = {one.channel: one for one in states}
-    return [{**one, "tied": tied} for one in discord().guilds(app)]
+    return [{**one, "tied": {o.channel: o for o in states}} for one in discord().guilds(app)]
 
 
 def answer(app: App, rule: str, request: dict[str, Any]) -> dict[str, Any]:

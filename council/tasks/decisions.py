@@ -310,8 +310,7 @@ def judge(message: Message, state: Context) -> str:
         return _unfit(message, state)
     if task in ("", "T0"):
         return ""
-    is_question = kind == "C" and message.sender[:1] == "W"
-    if is_question and state.tasks[task].questions >= MOST_QUESTIONS:
+    if kind == "C" and message.sender[:1] == "W" and state.tasks[task].questions >= MOST_QUESTIONS:
         return "E18"
     who = message.receiver if message.sender[:1] == "O" else message.sender
     hops = [hop.state for hop in state.hops.values() if (hop.task, hop.worker) == (task, who)]

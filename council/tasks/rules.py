@@ -135,8 +135,7 @@ def _try(state: Context, one: Work) -> Try:
 
 
 def _of(hop: Hop) -> Work:
-    task = "question" if hop.refusal else "task"
-    return Work(agent=hop.agent, task=task, tour=hop.asked)
+    return Work(agent=hop.agent, task="question" if hop.refusal else "task", tour=hop.asked)
 
 
 def _joining(state: Context) -> Work | None:

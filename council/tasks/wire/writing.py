@@ -61,8 +61,7 @@ def opened(parsed: Parsed) -> Values:
     own = dict(zip(tables.FORMS[parsed.version].names, parsed.segments, strict=True))
     values = {**UNUSED, **own, "task": own.get("tid", own.get("task", "")) or "-"}
     if parsed.version in ("V1", "V2"):
-        asks = own.get("role", own.get("from", ""))[0] == "O"
-        values["route"] = "O1>W1" if asks else "W1>O1"
+        values["route"] = "O1>W1" if own.get("role", own.get("from", ""))[0] == "O" else "W1>O1"
         values["type"] = _LETTERS.get(own["type"], own["type"])
     if parsed.version < "V4" and values["type"] == "E":
         values["err"], values["data"] = own["data"][:3], own["data"][4:]
