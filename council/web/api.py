@@ -243,8 +243,12 @@ def start(
     state = next(_debates(app, asked.name), None) if key else None
     if state is None:
         state = service.find(app, service.convene(app, asked)["conversationId"])
-    elif (state.topic, state.brief.strip()) != (asked.topic, asked.brief):
-        raise Invalid("key", "this Idempotency-Key belongs to another debate", "use another")
+    else:
+        stated = {name: one for name, one in asked.config.items() if one}
+        known = {name: getattr(state.config, name) for name in stated}
+        is_same = known == stated and asked.agents in ([], [*state.participants])
+        if not is_same or (state.topic, state.brief.strip()) != (asked.topic, asked.brief):
+            raise Invalid("key", "this Idempotency-Key belongs to another debate", "use another")
     session = views.debate_session(state)
     return JSONResponse(session, 201, {"Location": f"{PREFIX}/debates/{session['id']}"})
 

@@ -56,12 +56,11 @@ def create(app: App, keys: Keys, port: int, host: str = HOST) -> Guard:
     configured = app.settings.tables.get("serve", {}).get("origins", [])
     origins = {one.rstrip("/") for one in configured if isinstance(one, str)}
     origins |= {f"http://{name}:{port}" for name in (HOST, "localhost", "[::1]", _named(host))}
-    guard = Guard(web, keys, origins, cookie, 2 * app.settings.max_text_bytes + _SLACK, refuse)
     streams = stream.routes(stream.Stream(web.state.open))
     for router in (api.councils, api.others, api.debates, streams, pages.routes()):
         web.include_router(router)
     web.mount("/static", StaticFiles(directory=_STATIC))
-    return guard
+    return Guard(web, keys, origins, cookie, 2 * app.settings.max_text_bytes + _SLACK, refuse)
 
 
 def refuse(request: Request, error: Exception) -> Response:

@@ -43,13 +43,14 @@ def test_a_debate_from_its_start_to_its_end(served) -> None:
 
 
 def test_a_repeated_start_makes_one_debate(served) -> None:
-    def start(topic: str, key: str = "k1") -> object:
-        body = {"topic": topic}
+    def start(topic: str, key: str = "k1", **config) -> object:
+        body = {"topic": topic, "config": config}
         return served.program.post(f"{API}/debates", json=body, headers={"Idempotency-Key": key})
 
     first = start("Tea?").json()
     assert start("Tea?").json()["id"] == first["id"]
-    assert start("Milk?").status_code == 422
+    others = start("Milk?"), start("Tea?", maxRounds=3), start("Tea?", agents=[{"agentId": "ada"}])
+    assert [one.status_code for one in others] == [422, 422, 422]
     assert start("Tea?", "k2").json()["id"] != first["id"]
     assert served.debate()["id"] != served.debate()["id"]
     served.program.delete(f"{API}/debates/{first['id']}")
