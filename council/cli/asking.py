@@ -205,8 +205,7 @@ class _Screen:
 
 def _sentence(text: str) -> str:
     """Return the first sentence of a text, cut where it is long."""
-    first = re.split(r"(?<=[.!?…])\s", " ".join(text.split()), maxsplit=1)[0]
-    return one_line(first, GIST)
+    return one_line(re.split(r"(?<=[.!?…])\s", " ".join(text.split()), maxsplit=1)[0], GIST)
 
 
 def _beaten(

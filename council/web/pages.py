@@ -86,6 +86,8 @@ def _done(one: Form, request: Request, sent: FormData) -> Response:
     """Carry out an operation by a form, then show a page."""
     try:
         made = one.act(opened(request), body=one.shape.of_form(sent), **request.path_params)
+        if fault := made.get("error"):  # of a call
+            raise Refusal(fault["code"], fault["message"], fault.get("hint", ""), status=409)
     except (Refusal, ValidationError) as error:
         return _shown(PAGES[one.page], request, sent, problems.of(error))
     at = {key: quote(str(value)) for key, value in (made | request.path_params).items()}

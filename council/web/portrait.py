@@ -52,8 +52,7 @@ def portrait(app: App, state: State, as_: str = "", all_: bool = False) -> Shown
     by_round = {one.tour: list[Entry]() for one in state.rounds}
     for entry in said:
         by_round.setdefault(entry.tour, []).append(entry)
-    asked = rules.asked(state) if is_open else []
-    hands = [a for a in asked if status.by_hand(app, state, a)]
+    hands = [a for a in rules.asked(state) if is_open and status.by_hand(app, state, a)]
     hands.sort(key=lambda a: (a != as_, a not in members, not members[a].person))
     phases, signing = state.config.phases, sight.signing(state)
     begun = phases.index(state.phase) if state.phase in phases else 0
