@@ -56,7 +56,7 @@ def ask(app: App, given: Given) -> Said:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         return _watched(app, given, name, service.steer(app, name, "resume"))
     asked = opening(given)
-    named = ids.slug(asked.topic, 40) or "question"
+    named = ids.slug(asked.topic, 40) or f"question-{ids.digest(asked.topic)[:6]}"
     if not asked.name and app.is_open(service.DEFAULT):
         asked.name = named
     if given.rehearse:

@@ -73,8 +73,7 @@ def say(app: App, given: Given) -> Said:
         raise Usage("usage", "a rating has no text", f"council say MINUTES --stars {given.stars}")
     path = minutes.find(app.root, which)["path"]
     ratings = minutes.rate(path, given.stars, given.by)
-    mean = sum(ratings.values()) / len(ratings)
-    text = f"{path}: {given.stars} of 5 (mean {mean:.1f})"
+    text = f"{path}: {given.stars} of 5 (mean {sum(ratings.values()) / len(ratings):.1f})"
     return Said(data={"path": path, "ratings": ratings}, text=text)
 
 

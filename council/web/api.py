@@ -87,7 +87,8 @@ def convene(
     options: Words = NONE, timeout: Line = "", max_rounds: Count = None, sign_off: Line = "",
 ) -> Any:  # fmt: skip
     """Open a council; its first speakers are woken at once."""
-    name = name or ids.slug(topic, 40) * app.is_open(service.DEFAULT) or service.DEFAULT
+    if not name and app.is_open(service.DEFAULT):
+        name = ids.slug(topic, 40) or f"question-{ids.digest(topic)[:6]}"
     asked = {"topic": topic, "brief": brief, "name": name, "agents": agents, "people": people}
     asked |= {"procedure": procedure, "options": options, "timeout": timeout, "sign_off": sign_off}
     return service.convene(app, opening.opening({**asked, "max_rounds": max_rounds}))
