@@ -81,7 +81,7 @@ def told(state: State, tally: Tally, names: dict[str, str], holders: bool = True
     values = {**vars(tally), "leading": leading, "count": count, "holding": holders, key: True}
     held = [one for one in tally.options if one.holders or one.letter in leading]
     values["options"] = [{**vars(one), "count": len(one.approve)} for one in held]
-    values["blockers"] = sum(one.open for one in state.blockers)
+    values["blockers"] = len(blockers(state))
     values["advocates"] = [who for who, one in state.participants.items() if one.advocate]
     forms = {**load(file), "name": lambda one: names.get(one, one)}
     return fill(template(file).partition("\n====\n")[2], values, forms).rstrip("\n").split("\n")
