@@ -52,8 +52,7 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         said.reply = said.reply or found.reply
         printing.say(said, as_json=as_json)
     except Refusal as error:  # what is not found here may be on another machine
-        known = away if away and isinstance(error, NotFound) else error
-        return refuse(known, as_json=as_json)
+        return refuse(away if away and isinstance(error, NotFound) else error, as_json=as_json)
     except BrokenPipeError:
         return _unread()
     except KeyboardInterrupt:

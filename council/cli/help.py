@@ -17,8 +17,7 @@ def show(argv: list[str]) -> int:
     """Show the help of the command or group that a line begins with, else of all commands."""
     name, words, _ = parted(argv)
     group = words[:1] if any(one.startswith(f"{(words or ['?'])[0]} ") for one in COMMANDS) else []
-    line = [*(name.split() or group), "--help"]
-    _all(name).main(line, "council", standalone_mode=False)
+    _all(name).main([*(name.split() or group), "--help"], "council", standalone_mode=False)
     return 0
 
 

@@ -123,9 +123,9 @@ def _given(stated: Stated, form: Form) -> tuple[Heard, set[str]]:
     stances = {}
     for one in stated.stances:
         peer, _, rest = one.strip().removeprefix("@").partition("=")
-        word, _, why = rest.partition(":")
-        stances[peer.strip()] = Stance(word=word.strip().lower(), comment=why.strip())
-        if peer.strip() not in form.peers or stances[peer.strip()].word not in STANCES:
+        peer, (word, _, why) = peer.strip().casefold(), rest.partition(":")
+        stances[peer] = Stance(word=word.strip().lower(), comment=why.strip())
+        if peer not in form.peers or stances[peer].word not in STANCES:
             hint = f"peers: {', '.join(form.peers)}; stances: {', '.join(STANCES)}"
             raise Invalid("bad-stance", f"not a stance: {cut(one, 80)}", hint)
     ballot = form.copy(kind="vote")

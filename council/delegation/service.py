@@ -131,6 +131,8 @@ def inbox(app: App, agent: str, reads: bool) -> list[dict[str, Any]]:
 def publish(app: App, data: bytes, kind: str, by: str) -> dict[str, Any]:
     """Keep content under its digest; return what is known of it."""
     app.check_run(by)
+    if len(kind) > 100 or not kind.isascii() or not kind.isprintable() or "/" not in kind:
+        raise Invalid("bad-type", f"no content type: {kind[:40]!r}", "write it like text/plain")
     trace, at = app.env.get("COUNCIL_TRACE", ""), times.text(app.now)
     made = artifacts.publish(app.root, data, kind, by, trace, at).to_json()
     note(app, "artifact.publish", by, trace, artifactIds=[made["artifactId"]])

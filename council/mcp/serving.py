@@ -98,8 +98,7 @@ class Serving:
             what = f"no tool {name[:40]!r}; there are {', '.join(self._schemas)}"
             raise MCPError(types.INVALID_PARAMS, what)
         try:
-            most = self._open().settings.max_text_bytes
-            given = _arguments(params.arguments or {}, schema, most)
+            given = _arguments(params.arguments or {}, schema, self._open().settings.max_text_bytes)
             offset = given.pop("offset", 0)
             done = self._wait(ctx, given) if name == "wait" else self._done(TOOLS[name], given)
             made = await done
@@ -168,17 +167,21 @@ def _arguments(given: Made, schema: Made, most: int) -> Given:
     made = Given(str, _taken(given, schema, most) if known else {})
     if fault := next(jsonschema.Draft202012Validator(schema).iter_errors(dict(made)), None):
         where = fault.json_path[2:] and f"{fault.json_path[2:]}: "
-        hint = f"the arguments are {', '.join(known)}"
-        raise Usage("usage", where + cut(fault.message, 200), hint)
+        raise Usage("usage", where + cut(fault.message, 200), f"the arguments: {', '.join(known)}")
     return made
 
 
 def _taken(value: Any, schema: Made, most: int) -> Any:
     """Return a value without what is empty in it; lists, numbers and the like may be texts."""
+    kind, options = schema.get("type", "string"), schema.get("enum", ())
     if isinstance(value, str):
         checked_text(value.encode("utf-8", "surrogatepass"), most)
+        value = {one.casefold(): one for one in options}.get(value.strip().casefold(), value)
         with suppress(Invalid):
-            value = codec.loads(value) if schema.get("type", "string") != "string" else value
+            text = value.lower() if kind == "boolean" else value
+            value = text if kind == "string" else codec.loads(text)
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)  # some clients have one kind of number
     if isinstance(value, dict):
         known, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
         made = {key: _taken(one, known.get(key, others), most) for key, one in value.items()}

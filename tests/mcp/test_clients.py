@@ -67,8 +67,8 @@ async def test_a_change_reaches_who_follows(served):
 FAULTS = [
     ("respond", {}, "'text' is a required property"),
     ("respond", {"text": " "}, "'text' is a required property"),
-    ("respond", {"text": "x", "txt": "y"}, "'txt' was unexpected"),
-    ("respond", {"text": "a\0b"}, "binary"),
+    ("artifact_publish", {"text": "x", "type": "html"}, "bad-type: no content type: 'html'"),
+    ("respond", {"text": "x", "txt": "y"}, "unexpected"), ("respond", {"text": "a\0b"}, "binary"),
     ("respond", {"text": "a", "stances": [{"agent": "b\0", "stance": "agree"}]}, "binary"),
     ("respond", {"text": "x", "status": "maybe"}, "status: 'maybe' is not one of"),
     ("respond", {"text": "x", "conversation": "nope"}, "not-found"),
@@ -100,16 +100,16 @@ async def test_arguments_come_as_clients_send_them(shared):
         for tool in ("context", "status", "show"):  # null for all that is optional
             assert text(await client.call_tool(tool, dict.fromkeys(schemas[tool]["properties"])))
         await data("status", random_string="x")  # some add one where there is none
-        asked = {"agents": '["ann", "bea"]', "max_runs": "3", "dry_run": "true", "roles": "{}"}
-        made = await data("convene", topic="Tea?", conversation="b", procedure="", **asked)
+        asked = {"agents": '["ann", "bea"]', "max_runs": "3.0", "dry_run": "True", "roles": "{}"}
+        made = await data("convene", topic="Tea?", conversation="b", order="Fixed", **asked)
         assert made["dryRun"] and made["participants"] == ["ann", "bea"]
         assert (await data("wait", timeout_s="1"))["outcome"] == "turn"
         held = await data("artifact_publish", text="hé", type=None)
         got = await client.call_tool("artifact_fetch", {"artifact": held["artifactId"]})
         assert text(got) == "hé"
         assert (await data("message", to="bea", text="Hi.", refs=[None]))["status"] == "stored"
-        stances = ['{"agent": "bea", "stance": "agree", "comment": null}']
-        made = await data("respond", text="Tea.", stances=stances, check="true")
+        stances = ['{"agent": "Bea", "stance": "AGREE", "comment": null}']
+        made = await data("respond", text="Tea.", stances=stances, confidence=3.0, check="true")
         assert made["outcome"] == "checked"
         limits = {"limits": {"maxDepth": "3", "timeoutMs": None}, "schema": {"enum": [None, " "]}}
         said = await client.call_tool("call", {"to": "bea", "text": "Tea?", **limits})
