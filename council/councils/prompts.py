@@ -52,9 +52,9 @@ def prompt(
     values = {
         **told.values(task), **told.said(_FRAME + len(persona) + len(checklist)),
         "persona": persona, "checklist": checklist.strip(), "run": run, "typed": run is None,
-        "form": task in _FORMS, "verb": _FORMS.get(task, "respond"),
+        "idle": not task, "form": task in _FORMS, "verb": _FORMS.get(task, "respond"),
     }  # fmt: skip
-    parts = ["frame", task or "nothing", *(["answer"] if task else [])]
+    parts = ["frame", *([task, "answer"] if task else [])]
     texts = (words.template(f"prompts/{state.lang}/{part}.md") for part in parts)
     return "\n".join(words.fill(text, values, told.forms) for text in texts)
 
