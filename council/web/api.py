@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Header, Query
 from fastapi.responses import JSONResponse, Response
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from council.app import App
 from council.archive import minutes
@@ -39,10 +39,11 @@ Topic = Annotated[
 ]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Words = Annotated[list[Word], Field(max_length=100)]
-Count = Annotated[int, Field(ge=1, le=1000)] | None
+_WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
+Count = Annotated[int, _WHOLE, Field(ge=1, le=1000)] | None
 Kind = Literal["", "vote", "synthesis"]
 Stances = Annotated[list[Line], Field(max_length=100, examples=[["ada=agree:it is cheap"]])]
-Confidence = Annotated[int, Field(ge=1, le=5)] | None
+Confidence = Annotated[int, _WHOLE, Field(ge=1, le=5)] | None
 COUNCIL, ROOM = "/councils/{name}", "/rooms/{name}"
 NONE: list[str] = []
 NO_PAIRS: dict[str, str] = {}

@@ -11,7 +11,7 @@ def test_a_debate_from_its_start_to_its_end(served) -> None:
         served.program,
         [{"agentId": one, "role": "Judge", "roleDescription": "Strict."} for one in ("ada", "bob")],
     )
-    config = {"maxRounds": 2, "agents": agents, "consensusThreshold": 2}
+    config = {"maxRounds": 2.0, "agents": agents, "consensusThreshold": 2}
     asked = {"topic": " Tea\n?", "context": "Hot.", "config": config}
     made = program.post(f"{API}/debates", json=asked)
     session = made.json()
