@@ -117,8 +117,7 @@ def _answered(state: State, event: Event) -> None:
     places = [at for at, one in enumerate(state.entries) if one.id == entry.id]
     for at in places:
         state.entries[at] = entry
-        mine = (agent, entry.tour)
-        state.blockers = [one for one in state.blockers if (one.agent, one.tour) != mine]
+        state.blockers = [b for b in state.blockers if (b.agent, b.tour) != (agent, entry.tour)]
     state.entries += [] if places else [entry]
     _block(state, agent, entry.heard.blockers, entry.heard.resolved)
     _keep_draft(state, agent, entry.text)

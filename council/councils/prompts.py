@@ -63,8 +63,8 @@ def _short(told: _Told, task: str) -> str:
     """Return the prompt for a model that reads little: what fits, and the form of the answer."""
     asked, folder = task in _FORMS, f"prompts/{told.state.lang}"
     form = words.template(f"{folder}/{task}.md").partition("\n```\n")[2].partition("\n```")[0]
-    values = {**told.values(task), task: True, "form": asked, "b": "12345678"}
-    values |= {} if task == "question" else {"question": ""}
+    values = {**told.values(task), "form": asked, "b": "12345678"}
+    values |= {} if task == "question" else {task: True, "question": ""}
     values |= {} if task == "vote" or values["given"] else {"options": []}
     template = words.template(f"{folder}/short.md") + form * asked
     values |= told.said(len(words.fill(template, {**values, "texts": True}, told.forms)))

@@ -73,9 +73,8 @@ class _Conversations(KindRow):
                 if fault.part == "answer":
                     return failed(*hearing.failure(fault))
         try:
-            events = decisions.respond(
-                state, run.agent, heard, stated, at=at, origin="verified", cut_off=output.cut
-            )
+            how = {"origin": "verified", "cut_off": output.cut}
+            events = decisions.respond(state, run.agent, heard, stated, at=at, **how)
         except Refusal as refusal:
             return failed("refused", refusal.message)
         return [*events, answered]
