@@ -89,10 +89,11 @@ def question(heard: Heard, form: Form) -> str:
         between, own = say.get(f"between.{part}", say["between"]), "; ".join(form.blockers)
         name, seen = f"@{peer}" if peer else say[f"name.{part}"], " ".join(fault.seen.split())
         lines.append("- " + text.format(part=name, seen=seen[:300], between=between, own=own))
+    letters = [*(f"{letter} ({cut(text, 60)})" for letter, text in form.options.items()), "new"]
     lines += ["", say["please"]]
     for part in sorted({part.partition(":")[0] for part in parts}, key=_ORDER.index):
         peers = {one.partition(":")[2]: None for one in parts if one.startswith(part)}
-        hint = say[f"hint.{part}"].format(letters=", ".join([*form.options, "new"]))
+        hint = say[f"hint.{part}"].format(letters=", ".join(letters))
         lines += ["", f"## {say[f'name.{part}']}"] if part in _HEADED else [""]
         lines += [f"- @{peer}: {hint}" if peer else hint for peer in peers]
     return "\n".join([*lines, "", say["stays"]])

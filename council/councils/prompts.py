@@ -52,7 +52,7 @@ def prompt(
     values = {
         **told.values(task), **told.said(_FRAME + len(persona) + len(checklist)),
         "persona": persona, "checklist": checklist.strip(), "run": run, "typed": run is None,
-        "idle": not task, "form": task in _FORMS, "verb": _FORMS.get(task, "respond"),
+        "task": task, "form": task in _FORMS, "verb": _FORMS.get(task, "respond"),
     }  # fmt: skip
     parts = ["frame", *([task, "answer"] if task else [])]
     texts = (words.template(f"prompts/{state.lang}/{part}.md") for part in parts)
@@ -90,9 +90,8 @@ def schema(state: State, agent: str, task: str) -> Any:
 
 def pseudonyms(state: State, reader: str) -> dict[str, str]:
     """Return the name by which a reader knows each participant; it is the same in every round."""
-    key = f"{state.conversation_id} {reader} "
-    drawn = sorted(state.participants, key=lambda one: digest(key + one))
-    return {one: f"voice-{number}" for number, one in enumerate(drawn, 1)}
+    who = sorted(state.participants, key=lambda o: digest(f"{state.conversation_id} {reader} {o}"))
+    return {one: f"voice-{number}" for number, one in enumerate(who, 1)}
 
 
 def unmasked(state: State, author: str, text: str) -> str:
@@ -144,7 +143,10 @@ class _Told:
         me, council = state.participants.get(agent) or Participant(), state.procedure == "council"
         phase, talks = state.phase.lower(), state.phase == m.DELIBERATE
         loud, goes_on = sight.dominating(state), state.tour < config.max_rounds
-        owed = sight.needs(state, agent)
+        owed, parts = sight.needs(state, agent), {*sight.form(state, agent).asked}
+        if task == "question" and parts and not parts & {"answer", "recommendation"}:
+            whom = [agent, *(part.removeprefix("stance:") for part in parts)]  # it is about these
+            self.entries = list({e.agent: e for e in self.entries if e.agent in whom}.values())
         needs = [one for one in self.names if one in owed or (owed and self.masks and one == agent)]
         guides = list(dict.fromkeys(one.agent for one in sight.guidance(state, agent)))
         people, others = state.participants, [one for one in self.entries if one.agent != agent]

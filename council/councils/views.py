@@ -65,8 +65,7 @@ def consensus(state: State) -> tuple[dict[str, Any], str]:
     """Return who approves what, and the verdict, now and after each round; and in sentences."""
     tally, blockers = sight.tally(state), sight.blockers(state)
     names = {who: one.name or who for who, one in state.participants.items()}
-    lines = sight.told(state, tally, names)
-    lines += [f"{one.letter}: {one.text}" for one in tally.options]
+    lines = sight.told(state, tally, names) + [f"{o.letter}: {o.text}" for o in tally.options]
     lines += [f"blocker{f' ({one.agent})' * bool(one.agent)}: {one.text}" for one in blockers]
     made = fields(state, "name phase tour") | tally.to_json()
     more = {"hasConsensus": sight.converged(state), "blockingIssues": sight.issues(state)}

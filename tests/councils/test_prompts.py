@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from council.agents.souls import Soul
 from council.councils import decisions, hearing, model, prompts
-from council.councils.model import MODES, Blocker, Heard, Quote, Stance, State
+from council.councils.model import MODES, Blocker, Fault, Heard, Quote, Stance, State, kind_of
 from tests.councils.play import Play
 
 LONG = "Reason {} of {}: " + "it weighs on the beams, " * 40
@@ -47,10 +47,6 @@ def carried(state: State) -> list[str]:
     return [state.topic, state.brief, *state.notes, *texts, SOUL.persona]
 
 
-def task_of(state: State) -> str:
-    return model.kind_of(state.phase)
-
-
 def at_each_point() -> list[State]:
     found = [answered(mode, rounds).state for mode in MODES for rounds in (0, 1, 2, 3)]
     play = Play("deliberation", order="parallel", max_rounds=2)
@@ -71,9 +67,9 @@ def at_each_point() -> list[State]:
 def test_a_prompt_is_bounded_and_says_nothing_twice(lang: str, run: str | None) -> None:
     for state in at_each_point():
         state.lang, state.brief = lang, "The roof leaks. " * 60
-        state.notes = ["Ask the neighbours, too."]
+        state.notes, task = ["Ask the neighbours, too."], kind_of(state.phase)
         checklist = "1. Is it clear? " * 40 * (state.phase == "CHALLENGE")
-        told = prompts.prompt(state, "a", task_of(state), soul=SOUL, checklist=checklist, run=run)
+        told = prompts.prompt(state, "a", task, soul=SOUL, checklist=checklist, run=run)
         have = carried(state)
         most = 1.1 * (sum(map(len, have)) + len(checklist)) + 4000
         assert len(told) <= most, (state.phase, len(told))
@@ -101,7 +97,7 @@ def test_sealed_answers_are_in_no_prompt_but_their_authors(procedure: str) -> No
     play.says("a", said("a", 1) + "\nBLOCKING: who pays?", heard=heard)
     assert said("a", 1) in prompts.prompt(play.state, "a")
     for reader in ("b", "c", "nobody"):
-        told = prompts.prompt(play.state, reader, task_of(play.state))
+        told = prompts.prompt(play.state, reader, kind_of(play.state.phase))
         assert "beams" not in told and "who pays" not in told
     play.says("b", "B.")
     play.says("c", "C.")
@@ -127,7 +123,7 @@ def test_collect_tells_the_five_steps_and_challenge_asks_for_exact_words() -> No
 def test_every_mode_has_its_own_paragraph_in_every_phase() -> None:
     for rounds in (0, 1, 2, 3):
         states = [answered(mode, rounds).state for mode in MODES]
-        told = {prompts.prompt(s, "a", task_of(s)).replace(s.config.mode, "") for s in states}
+        told = {prompts.prompt(s, "a", kind_of(s.phase)).replace(s.config.mode, "") for s in states}
         assert len(told) == len(MODES), rounds
 
 
@@ -167,8 +163,11 @@ def test_questions_guidance_and_who_dominates_are_said() -> None:
     assert told.count("The budget is 150.") == 1 and "- @anna: acknowledged" in told
     assert "You have said much more" in prompts.prompt(play.state, "a", "turn")
     assert "asks you" not in prompts.prompt(play.state, "c", "turn")
-    turn(play, "b", "B.", a="disagree")
+    heard = Heard(position="B.", faults=[Fault(part="stance:c", code="no-stance")])
+    play.says("b", "@c is wrong.", heard=heard, question="What of @c?")
     assert "acknowledged" not in prompts.prompt(play.state, "b", "turn")
+    told = prompts.prompt(play.state, "b", "question")  # what it is about alone
+    assert "@c is wrong." in told and said("c", 1) in told and "word word" not in told
 
 
 def test_quotations_that_were_never_said_are_marked() -> None:
@@ -268,7 +267,7 @@ def test_anonymous_prompts_name_no_peer_and_pseudonyms_stay() -> None:
         known = prompts.pseudonyms(play.state, reader)
         assert sorted(known.values()) == ["voice-1", "voice-2", "voice-3"]
         for state in states:
-            told = prompts.prompt(state, reader, task_of(state), run="r").replace("annas", "")
+            told = prompts.prompt(state, reader, kind_of(state.phase), run="r").replace("annas", "")
             for peer in others:
                 count = told.count(peer) + told.count(peer.upper())
                 assert count <= (2 if peer == reader else 0), (reader, peer)
@@ -296,7 +295,7 @@ def test_pseudonyms_of_one_author_are_translated_for_each_reader() -> None:
 @pytest.mark.parametrize("lang", ["en", "fr"])
 def test_a_model_that_reads_little_gets_at_most_400_tokens(lang: str) -> None:
     for state in at_each_point():
-        state.lang, state.brief, task = lang, "The roof leaks. " * 60, task_of(state)
+        state.lang, state.brief, task = lang, "The roof leaks. " * 60, kind_of(state.phase)
         told = prompts.prompt(state, "a", task, soul=SOUL, run="r", limit=1600)
         assert len(told) <= 1600, (state.phase, len(told))
         assert "{" not in told and ("Tin" in told or "tin" in told)
