@@ -176,16 +176,17 @@ class App:
         boundary = ids.digest(f"{state.mark}{values}")[:8]
         return self.filled(template, {**own, "b": boundary, **values})
 
-    def check_format(self) -> None:
-        """Write `.council/format`, or refuse a folder of another version."""
+    def check_format(self, is_look: bool = False) -> None:
+        """Write `.council/format`, unless for a look, or refuse a folder of another version."""
         path = f"{self.state_folder}/format"
         found = files.read(path)
         if found is None:
             from council.setup import init  # late: only in a new workspace
 
             init.refuse_earlier(self.state_folder)
-            os.makedirs(self.state_folder, exist_ok=True)
-            files.replace(path, f"{FORMAT}\n".encode())
+            if not is_look or os.access(f"{self.root}/memory/shared", os.W_OK):
+                os.makedirs(self.state_folder, exist_ok=True)
+                files.replace(path, f"{FORMAT}\n".encode())
         elif found[0].strip() != FORMAT.encode():
             what = f"{path} says {found[0]!r}; this version knows {FORMAT}"
             raise Invalid("newer-format", what, "install the version of council that wrote it")

@@ -32,7 +32,7 @@ def carry_out(found: Command, values: dict[str, Any]) -> int:
         root = _workspace(found, values)
         app = App(root, clock(dict(os.environ), values.pop("clock")))
         if not (found.anywhere or found.name in _MAKES_A_WORKSPACE):
-            app.check_format()
+            app.check_format(found.looks)
             if not found.name.startswith("engine "):  # which say so themselves
                 away = app.fetch()
         resolve(app, found, values)

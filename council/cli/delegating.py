@@ -31,8 +31,8 @@ def call(app: App, given: Given) -> Said:
             what = f"{given.schema}: {error.message.removeprefix('the text: ')}"
             raise Invalid("bad-schema", what, "give a JSON schema") from None
     of = {name: getattr(given, name) for name in ("trace", "session", "refs", "key")}
-    waiting(given.to)
-    made = service.call(app, given.text, given.sender, given.to, **of, limits=limits, schema=schema)
+    of |= {"limits": limits, "schema": schema, "accepted": waiting}
+    made = service.call(app, given.text, given.sender, given.to, **of)
     notes = []
     if fault := made.get("error", {}):
         hint = f" ({fault['hint']})" if fault.get("hint") else ""

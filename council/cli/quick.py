@@ -70,7 +70,7 @@ class Command:
         row = COMMANDS[name].split(" | ")
         self.panel, self.module, marks, self.summary, self.example, keys = row
         words = marks.split()
-        self.in_run, self.anywhere = "run" in words, "anywhere" in words
+        self.in_run, self.anywhere, self.looks = (w in words for w in ("run", "anywhere", "look"))
         self.fixed = dict(word.split("=") for word in words if "=" in word[1:])
         self.function = next((word[1:] for word in words if word[0] == "="), name).replace(" ", "_")
         self.reply = self.fixed.pop("reply", self.function)

@@ -47,11 +47,12 @@ def message(
 def call(
     app: App, text: str, sender: str, to: str, *, trace: str = "", session: str = "",
     refs: list[str] | None = None, limits: dict[str, int] | None = None, schema: Any = None,
-    key: str = "",
+    key: str = "", accepted: Any = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Run an agent once under the guards, wait for its end, and return what came of it.
 
     The same call again within the window of deduplication gets the same answer, or waits for it.
+    `accepted` is called with the agent where no guard refused it.
     A guard's no is a result; other refusals are raised.
     """
     if schema is not None:
@@ -87,6 +88,8 @@ def call(
         return {**answer, "error": {**refusal.to_json(), "traceId": made["trace_id"]}}
     if not found:
         _brief(app, state.calls[-1])
+    if accepted:
+        accepted(to)
     one = _ended(app, (found or [state.count])[0])
     keys, row = ["status", "summary", "traceId", "sessionKey", "length"], one.to_json()
     keys += ["error"] if one.error else []

@@ -45,7 +45,8 @@ class reported:  # noqa: N801 - reads as a statement: with reported("write", pat
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if not isinstance(error, OSError):
             return
-        path = error.filename if isinstance(error.filename, str) else self._path
+        both = (error.filename2, error.filename)
+        path = next((one for one in both if isinstance(one, str)), self._path)
         reason = "it is a link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
         message = f"cannot {self._doing} {path}: {reason}"
         if error.errno in _NO_FILE:
@@ -167,7 +168,11 @@ def replace(path: str, data: bytes, mode: int = 0o644, durable: bool = False, by
     """Put a file in place of the one with this name, in one step; `by` is where it is written."""
     by = by or f"{path}.{os.getpid()}.{get_ident()}"
     fill(by, data, mode, durable)
-    os.rename(by, path)
+    try:
+        os.rename(by, path)
+    except OSError:
+        remove(by)
+        raise
     if durable:
         sync_folder(os.path.dirname(path))
 

@@ -34,10 +34,8 @@ def fire(app: App, change: Change, row: KindRow | None) -> None:
 
     row = row or app.kinds[0]
     ident, events = row.ident(state), change.events
-    if isinstance(state, State):
-        found = [*named(events, state)]
-    else:
-        found = [(row.hooks[e["type"]], e) for e in events if e["type"] in row.hooks]
+    others = [(row.hooks[e["type"]], e) for e in events if e["type"] in row.hooks]
+    found = [*named(events, state)] if isinstance(state, State) else others
     for at, (name, event) in enumerate(found):
         shown = {
             **{"eventId": f"{ident}:{state.rev}.{at}", "hook": name, "traceId": ident},

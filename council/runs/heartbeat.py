@@ -39,8 +39,7 @@ def beat(
     report: dict[str, Any] = {"now": times.text(app.now), "channels": [], "tasks": []}
     report |= {row.place_in_report: [] for row in app.kinds}
     report |= {"errors": [], "changed": False}
-    waits = set[str]()
-    hint, met, errors = Hint(app.root, app.now), set(), list[tuple[str, Refusal]]()
+    hint, met, waits, errors = Hint(app.root, app.now), set(), set[str](), list[Any]()
     for row in app.kinds:
         for name in [only] if only else row.names(app):
             place = row.place(name)

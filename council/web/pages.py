@@ -171,16 +171,12 @@ def _timed(text: str) -> Markup:
     return Markup(" ").join(_when(w) if w[10:11] == "T" and w[-1] == "Z" else w for w in words)
 
 
-def _cell(value: Any) -> Any:
-    return plain(value) if type(value) is str else "" if value is None else value
-
-
 _READER = MarkdownIt("js-default", {"html": False, "linkify": False})
 _READER.disable("image")
 _READER.validateLink = lambda url: url.lower().startswith(_SCHEMES)  # type: ignore[method-assign]
 _FILES = FileSystemLoader(f"{os.path.dirname(__file__)}/templates")
-_ENV = Environment(loader=_FILES, finalize=_cell, autoescape=True, trim_blocks=True)
-_ENV.lstrip_blocks = True
+_ENV = Environment(loader=_FILES, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+_ENV.finalize = lambda one: plain(one) if type(one) is str else "" if one is None else one
 _HEAD = _FILES.get_source(_ENV, "base.html")[0].partition("<title>")[0].encode()  # no blocks in it
 _ENV.globals.update(when=_when, timed=_timed, label=label)
 _ENV.filters["md"] = html

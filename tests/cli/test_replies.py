@@ -1,5 +1,6 @@
 """What commands print for people, played in one workspace."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ def test_a_workspace_that_nobody_asked_for_or_inside_another_is_named(
     monkeypatch.delenv("COUNCIL_ROOT", raising=False)
     monkeypatch.chdir(tmp_path)
     assert way_in.run(["status"]) == 5 and "council init" in capsys.readouterr().err
+    for look in ("list", "status", "doctor", "log", "explain E13"):
+        way_in.run([*look.split(), "--root", str(tmp_path)])
+    assert not os.listdir(tmp_path)
     rehearse = ["ask", "--rehearse", "Tabs?"]
     for line, told in (
         (rehearse, f"! there was no workspace: made one in {tmp_path}\n"),

@@ -182,9 +182,6 @@ def test_rejected_goes_back_once() -> None:
     assert play.state.ended_at and play.state.signed == "rejected"
 
 
-# --- answers and their repetition ---
-
-
 def test_a_repeat_counts_once_and_another_text_is_refused() -> None:
     play = Play()
     assert play.says("a", "Buy: é.") == "recorded"
@@ -269,9 +266,6 @@ def test_who_has_left_is_not_asked() -> None:
     with pytest.raises(Refused, match="left"):
         play.says("a")
     assert play.state.round().order == ["b", "c"]
-
-
-# --- asked again ---
 
 
 def test_asked_once_and_the_second_answer_counts() -> None:
