@@ -329,7 +329,6 @@ def trial(app: App, given: Given) -> Said:
     code, note = 0, f"report: {app.root}/trials/{name}.md"
     if not state.ended_at:
         text = text if data["compared"] else TRIALS.line(TRIALS.status(app, name, state))
-        by_hand = state.paused == trials.BY_HAND
-        code, more = (INTERRUPTED, "") if by_hand else (STOPPED, HIGHER)
+        code, more = (INTERRUPTED, "") if state.paused == trials.BY_HAND else (STOPPED, HIGHER)
         note = f"! {state.paused}; to continue: council trial {name} --resume{more}"
     return Said(data=data, text=wrapped(text, columns(sys.stdout)), notes=[note], code=code)

@@ -46,6 +46,8 @@ class Option:
         if self.kind == "many":
             sign = ";" if ";" in value else ","  # an option to choose may have commas
             many = value.split(sign) if self.metavar == "A,B" else [value]
+            if not value.strip(f"{sign} "):
+                raise Usage("usage", f"{called} names nothing", "leave it out, or name something")
             return (before or []) + [one.strip() for one in many if one.strip()]
         if self.kind == "pairs":
             key, is_set, text = map(str.strip, value.partition("="))

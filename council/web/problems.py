@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -51,7 +52,8 @@ def of(error: Exception) -> Refusal:
 def response(error: Refusal, status: int) -> Response:
     """Return a refusal for a program."""
     content = {**error.more, "title": HTTPStatus(status).phrase, "status": status}
-    content |= {"detail": error.message, "hint": error.hint, "code": error.code}
+    hint = re.sub(r"--([a-z]+)", r"`\1`", error.hint)  # fields have the names of options
+    content |= {"detail": error.message, "hint": hint, "code": error.code}
     content["type"] = f"urn:council:problem:{error.code}"
     return Response(codec.encoded(content), status, media_type=MEDIA_TYPE)
 

@@ -76,6 +76,7 @@ def test_what_cannot_be_accepted_is_a_problem(served, path, body) -> None:
     got = served.program.post(f"{API}/{path}", **sent, headers=headers)
     assert got.status_code == 422, got.text
     assert {"type", "title", "status", "detail", "code", "hint"} <= got.json().keys()
+    assert "--" not in got.json()["hint"]
 
 
 def test_a_change_is_meant_for_a_revision(served) -> None:
