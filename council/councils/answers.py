@@ -11,7 +11,7 @@ from council.councils.verdict import begins
 from council.kernel.ids import cut
 from council.kernel.record import Any
 
-_WRAPPED = ("<", "{", "\x1b", "\r", "[think", "inst]", "◁", "＜", "\\n", "\x07", "\x08", "\x00")
+_WRAPPED = (*"<{\x1b\r◁＜\x07\x08\x00", "&lt;", "[think", "inst]", "[e~[", "\\n")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
 _ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "_skip", "\\", "\u200b")
 # One of these is near the beginning of a text that is only a refusal or an error.
@@ -26,9 +26,9 @@ _WHOLE |= {"synthesis": ["recommendation"], "contribution": ["status"]}
 def said(text: str, form: Form) -> str:
     """Return the words of an answer as they are recorded: without thoughts, echo and wrapping."""
     low, echo = text.casefold(), form.prompt.strip()[:20].casefold()
-    starts = ("```", "~~~", "thinking", "analysis", '"', "[")
+    starts = ("```", "~~~", "analysis", '"', "[")
     wrapped = low.lstrip().startswith(starts) or any(mark in low for mark in _WRAPPED)
-    if not (wrapped or (echo and echo in low)):
+    if not (wrapped or "think" in low[:40] or "thought" in low[:40] or (echo and echo in low)):
         return text.strip("\n")
     from council.councils.answers_parts import bare  # late: few contributions need `re`
 
