@@ -11,7 +11,7 @@ from council.councils.verdict import begins
 from council.kernel.ids import cut
 from council.kernel.record import Any
 
-_WRAPPED = (*"<{\x1b\r◁＜\x07\x08\x00", "&lt;", "[think", "inst]", "[e~[", "\\n")
+_WRAPPED = (*"<{\x1b\r◁＜\x07\x08\x00", "&lt;", "[think", "inst]", "[e", "[|", "\\n")
 _TELLING = ("block", "bloqu", "blocag", "status", "statut", "resolv", "résol", "resol", "agreed")
 _ALSO = ("d'accord", "d’accord", "heartbeat", "reply", "response", "_skip", "\\", "\u200b")
 # One of these is near the beginning of a text that is only a refusal or an error.
