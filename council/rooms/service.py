@@ -62,6 +62,11 @@ def change(
 ) -> dict[str, Any]:
     """Record what is decided of the room's state, words and time; return what is said of it."""
     made, woken = _done(app, name, by, decide, *words, create=create)
+    if made.events and not app.env.get("COUNCIL_TOKEN"):
+        from council.runs import heartbeat  # late: as below
+
+        runs, turn = made.state.runs.by_id.values(), made.state.turn
+        heartbeat.end_runs(app, [one for one in runs if one.tour != turn])  # heard no more
     outcome = "changed" if made.events else "unchanged"
     return {**view(made.state), "outcome": outcome, "woken": woken}
 

@@ -167,8 +167,7 @@ def _put_task(app: App, row: KindRow, state: Any, one: Work) -> bool:
     if os.path.lexists(path):
         return False
     os.makedirs(folder, exist_ok=True)
-    told = row.prompt(app, state, one, by_hand=True) + app.news(one.agent)
-    files.replace(path, told.encode())
+    files.replace(path, (row.prompt(app, state, one, by_hand=True) + app.news(one.agent)).encode())
     app.news(one.agent, times.text(app.now))
     return True
 

@@ -141,8 +141,7 @@ class OpenClaw:
     def install(self) -> dict[str, Any]:
         """Add its agents here, and there the skill, the plugin and the clock."""
         found = {str(one.get("id")): one for one in self._json("agents", "list")}
-        known = self.app.settings.agents
-        for ident in [one for one in found if is_name(one) and one not in known]:
+        for ident in [a for a in found if is_name(a) and a not in self.app.settings.agents]:
             own = {key: found[ident].get(f"identity{key.title()}") for key in ("name", "emoji")}
             agents.add(self.app, ident, driver="openclaw", **({} if self.app.soul(ident) else own))
             self.steps.append(f"agent: {ident}")

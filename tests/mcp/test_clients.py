@@ -9,6 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.mcp.conftest import ANN, TOKEN
+from tests.vectors.rows import tables_of
 
 pytestmark = pytest.mark.anyio
 TOOLS = "context respond wait convene status show explain say call message"
@@ -64,28 +65,9 @@ async def test_a_change_reaches_who_follows(served):
         assert json.loads(found.contents[0].text)["guidance"][0]["text"] == "Be quick."
 
 
-FAULTS = [
-    ("respond", {}, "'text' is a required property"),
-    ("respond", {"text": " "}, "'text' is a required property"),
-    ("artifact_publish", {"text": "x", "type": "html"}, "bad-type: no content type: 'html'"),
-    ("respond", {"text": "x", "txt": "y"}, "unexpected"), ("respond", {"text": "a\0b"}, "binary"),
-    ("respond", {"text": "a", "stances": [{"agent": "b\0", "stance": "agree"}]}, "binary"),
-    ("respond", {"text": "x", "status": "maybe"}, "status: 'maybe' is not one of"),
-    ("respond", {"text": "x", "conversation": "nope"}, "not-found"),
-    ("wait", {"timeout_s": "soon"}, "timeout_s"), ("show", {"conversation": "nope"}, "not-found"),
-    ("explain", {"what": "nope"}, "not-found"),
-    ("convene", {"topic": "x", "conversation": "tea"}, "`conversation`"),
-    ("convene", {"topic": "x", "timeout": "never"}, "never"),
-    ("say", {"text": "x", "to": "zoe"}, "zoe"), ("call", {"to": "bea", "text": "x"}, "E33"),
-    ("call", {"to": "zoe", "text": "x"}, "no-agent"),
-    ("message", {"to": "bea", "text": "x", "priority": "P9"}, "P9"),
-    ("artifact_fetch", {"artifact": "art_1"}, "bad-artifact-id"),
-]  # fmt: skip
-
-
 async def test_what_fails_is_a_text(shared):
     async with shared.client() as client:
-        for tool, given, says in FAULTS:
+        for tool, given, says in tables_of("mcp")["faults"]:
             said = text(await client.call_tool(tool, given), failed=True)
             assert says in said and "\n" not in said, (tool, given)
 

@@ -90,6 +90,14 @@ def test_an_agent_ends_with_its_conversation(council):
     council.run("cancel", "k")
     beats(council, lambda: not council.held())
     assert not is_alive(int(council.starts("ada")[0][0]))
+    council.run("channel", "create", "chat", "den", "--participants", "ada,cid")
+    for change in ("mode", "report"), ("leave", "ada"):  # its turn in a room is over
+        council.run("channel", "mode", "den", "chat")
+        council.run("channel", "post", "den", "Go.", "--as", "zoe")
+        supervisor_of(council)
+        council.run("channel", change[0], "den", change[1])
+        until(lambda: not council.held())
+    assert not any(is_alive(int(pid)) for pid, *_ in council.starts("ada"))
 
 
 def test_heartbeats_at_once_start_each_agent_once(council):
