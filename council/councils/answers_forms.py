@@ -44,7 +44,7 @@ def read_form(text: str, form: Form) -> Heard:
     made["resolved"] = _blockers(strongest(found, "resolved"))[0]
     if form.kind == "contribution":
         own = "\n".join(text for part in found if not part.name for text in part.paragraphs())
-        doubts = doubts or ([] if made["blockers"] else _blockers_in_prose(own, form.peers))
+        doubts = doubts or ([] if made["blockers"] else _blockers_in_prose(own, form))
         doubts = doubts or _blockers(strongest(parts(quoted, form), "blocking"))[0]
         _take(made, "status", *_status(strongest(found, "status"), own, quoted))
     elif form.kind == "synthesis":
@@ -225,11 +225,12 @@ def _is_none(words: str) -> bool | None:
     return None if unclear else bool(none)
 
 
-def _blockers_in_prose(text: str, peers: Peers) -> list[str]:
-    """Return a sentence that speaks of a blocker as one that is there, not as a peer's words."""
+def _blockers_in_prose(text: str, form: Form) -> list[str]:
+    """Return a sentence that speaks of a blocker as a new one, not of one that is known."""
     said = [one.strip() for one in re.split(r"(?<=[.!?])\s|\n", text)]
     said = [one for one in said if search("a blocker", plain(one[:999]))]
-    other = rf"{{=no blocker}}|^\W*{Names(peers).one}{{=called so}}"
+    other = rf"{{=no blocker}}|^\W*{Names(form.peers).one}{{=called so}}"
+    other += "|{=own blocker}" * bool(form.blockers)
     return [one for one in said if not pattern(other, plain(one)).search(plain(one[:999]))][:1]
 
 

@@ -116,10 +116,14 @@ class _Told:
         last = {(one.agent, one.kind == "guidance"): one for one in seen}
         self.entries = list(last.values()) if short else [e for e in seen if e not in self.guidance]
         self.terms = words.load(f"prompts/{state.lang}/terms.txt")
+
+        def told(own: str, other: str) -> Any:
+            return lambda who: self.terms[own if who == agent else other].format(it=self.at(who))
+
         self.forms: words.Forms = {
             **{**self.terms, "term": self.terms.get, "at": self.at, "name": self.name},
-            "from": lambda who: self.terms["proposed"].format(it=self.at(who)),
-            "to": lambda who: self.terms["to" if who != agent else "to_me"].format(it=self.at(who)),
+            **{"from": told("proposed", "proposed"), "to": told("to_me", "to")},
+            "owner": told("own", "owner"),
         }
 
     def at(self, who: str) -> str:
@@ -147,23 +151,27 @@ class _Told:
         if task == "question" and parts and not parts & {"answer", "recommendation"}:
             whom = [agent, *(part.removeprefix("stance:") for part in parts)]  # it is about these
             self.entries = list({e.agent: e for e in self.entries if e.agent in whom}.values())
-        needs = [one for one in self.names if one in owed or (owed and self.masks and one == agent)]
+        spoken = agent in [one.agent for one in self.entries]
+        owed += [agent] * bool(owed and self.masks and spoken)
+        needs = [one for one in self.names if one in owed]
         guides = list(dict.fromkeys(one.agent for one in sight.guidance(state, agent)))
         people, others = state.participants, [one for one in self.entries if one.agent != agent]
         called = f"@{agent}", me.name or f"@{agent}"
         # What its author has given up is no choice any longer.
-        held = {one.letter for one in sight.tally(state).options if one.holders}
+        count = sight.tally(state)
+        held = {one.letter: one.holders for one in count.options if one.holders}
         options = [one for one in state.options if not one.by or one.letter in held]
-        tally = sight.told(state, sight.tally(state), self.names) if task == "synthesis" else ()
+        tally = sight.told(state, count, self.names) if task == "synthesis" else ()
         asked = [{"who": who, "text": cut(self.text(text), 300)}
-                 for who, text in sight.open_questions(state, agent).items()]  # fmt: skip
+                 for who, text in sight.open_questions(state, agent)]  # fmt: skip
         return {
             "state": state, "agent": agent, "masks": self.masks,
             "topic": cut(state.topic, 500), "called": cut(me.name, 60) or agent,
             "deadline": state.timeout_at or self.terms["none"], "role": cut(me.role, 200),
             "count": len(people), "most": config.max_rounds * talks,
             "people": [{"who": who, "role": cut(people[who].role, 80) * (not self.masks),
-                        "you": who == agent and not self.masks} for who in self.names],
+                        "you": who == agent and not self.masks, "advocate": people[who].advocate}
+                       for who in self.names],
             "order": now.order if talks and not (now.parallel or self.masks) else [],
             "absent": [{"tour": past.tour, "who": who, "code": cut(why.code, 40)}
                        for past in state.rounds for who, why in past.absent.items()],
@@ -175,7 +183,8 @@ class _Told:
             "needs": needs, "guides": guides, "lines": needs or guides, "tally": tally,
             "too_much": agent in loud, "dominating": [o for o in loud if o != agent and goes_on],
             "more_rounds": goes_on, "given": config.options, "advocate": me.advocate,
-            "options": [one.copy(text=cut(self.text(one.text), 400)) for one in options],
+            "options": [{**vars(one), "text": cut(self.text(one.text), 400),
+                         "holders": held.get(one.letter)} for one in options], "spoken": spoken,
             "letters": [*(one.letter for one in options), "new"], "questions": asked,
             "everyone": [one for one in self.names if any(e.agent == one for e in self.entries)],
             "question": self.text(now.asked.get(agent, "")),

@@ -137,25 +137,24 @@ def form(state: State, agent: str) -> Form:
     return made
 
 
-def open_questions(state: State, agent: str) -> dict[str, str]:
-    """Return the questions that `agent` owes: a stance to the asker or its @name is an answer."""
-    owed: dict[str, str] = {}
+def open_questions(state: State, agent: str) -> list[tuple[str, str]]:
+    """Return what `agent` is asked, by whom: a stance to the asker or its @name is an answer."""
+    owed: list[tuple[str, str]] = []
     for entry in visible(state, agent):
         if entry.agent == agent:
             text, stances = entry.text.casefold(), entry.heard.stances
-            owed = {a: q for a, q in owed.items() if a not in stances and f"@{a}" not in text}
-        elif asks := entry.heard.questions.get(agent):
-            before = owed.get(entry.agent, "")
-            owed[entry.agent] = before if asks in before else f"{before} {asks}".strip()
+            owed = [(a, q) for a, q in owed if a not in stances and f"@{a}" not in text]
+        elif (entry.agent, asks := entry.heard.questions.get(agent, "")) not in owed and asks:
+            owed.append((entry.agent, asks))
         elif entry.kind == "guidance" and agent not in state.participants:
-            owed = {}  # a person has answered
+            owed = []  # a person has answered
     return owed
 
 
 def unanswered(state: State) -> list[tuple[str, str, str]]:
     """Return the questions that nobody answered: who asked, whom, the question."""
     asked = sorted({peer for entry in state.entries for peer in entry.heard.questions})
-    return [(a, peer, text) for peer in asked for a, text in open_questions(state, peer).items()]
+    return [(a, peer, text) for peer in asked for a, text in open_questions(state, peer)]
 
 
 def acknowledged(state: State, reader: str = "") -> dict[str, list[str]]:

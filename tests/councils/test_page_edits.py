@@ -225,7 +225,7 @@ def test_who_is_asked_for_a_status_may_write_the_text_again() -> None:
     page = council.page.replace(WAITS, DID)
     at = page.rindex("<!--council:draft 2-nova-->") + len("<!--council:draft 2-nova-->")
     council.save(f"{page[:at]}\n\nI AGREED in May.\n\nSTATUS: AGREED\n{page[at:]}")
-    told = "I AGREED in May.\n\n(When asked again:)\n\nSTATUS: AGREED"
+    told = "I AGREED in May.\n\n(Asked about what was unclear above:)\n\nSTATUS: AGREED"
     assert council.texts("nova") == [SMALL, told]
     assert council.state.participants["nova"].status == "AGREED"
 

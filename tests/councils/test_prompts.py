@@ -144,7 +144,7 @@ def test_the_form_names_all_whose_stance_is_owed_and_the_ballot_the_letters() ->
     form = told[told.index("## Choice") :]
     assert form.index("[A, B, C, new or abstain]") < form.index("- @a: [agree|partial|disagree]")
     assert "- @c: [" in form and "- @b: [" not in form
-    assert "Option **B** (@b): Tin." in told
+    assert "Option **B** (now held by @b): Tin." in told
     first = prompts.prompt(Play("deliberation").state, "a", "turn")
     assert "Responses to Others" not in first and "## Position" in first
 

@@ -277,7 +277,8 @@ def test_asked_once_and_the_second_answer_counts() -> None:
     assert play.says("a", "Tiles.", heard=Heard(position="Tiles.")) == "recorded"
     assert play.says("a", "Hm.", heard=FAULTY) == "already-recorded"
     entry = play.state.entries[0]
-    assert entry.text == "Hm.\n\n(When asked again:)\n\nTiles." and entry.heard.position == "Tiles."
+    assert entry.text == "Hm.\n\n(Asked about what was unclear above:)\n\nTiles."
+    assert entry.heard.position == "Tiles."
     assert not play.state.round().asked
 
 
@@ -285,7 +286,7 @@ def test_asked_once_and_the_second_answer_counts() -> None:
     ("second", "text"),
     [("One is enough.\n\nSTATUS: AGREED", "One is enough.\n\nSTATUS: AGREED"),
      ("One  is enough. STATUS: AGREED", "One  is enough. STATUS: AGREED"),
-     ("Two is", "One is enough.\n\n(When asked again:)\n\nTwo is"),
+     ("Two is", "One is enough.\n\n(Asked about what was unclear above:)\n\nTwo is"),
      ("One is enough", "One is enough.")],
 )  # fmt: skip
 def test_a_second_answer_is_taken_and_what_it_repeats_not_doubled(second: str, text: str) -> None:
@@ -371,15 +372,15 @@ def test_a_repeated_convene() -> None:
 def test_questions_are_owed_until_their_asker_is_answered() -> None:
     play = Play(blind=False)
     play.says("a", heard=Heard(questions={"b": "What does it cost?", "human": "Who pays?"}))
-    assert sight.open_questions(play.state, "b") == {"a": "What does it cost?"}
+    assert sight.open_questions(play.state, "b") == [("a", "What does it cost?")]
     play.says("b", "No idea.")
     owed = [("a", "b", "What does it cost?"), ("a", "human", "Who pays?")]
     assert sight.unanswered(play.state) == owed
     play.says("c")
     play.says("a", heard=Heard(questions={"b": "By when?"}))
-    assert sight.open_questions(play.state, "b") == {"a": "What does it cost? By when?"}
+    assert [one[1] for one in sight.open_questions(play.state, "b")] == [owed[0][2], "By when?"]
     play.says("b", "@a: 40 euros.")
-    assert sight.open_questions(play.state, "b") == {} and sight.unanswered(play.state) == owed[1:]
+    assert sight.open_questions(play.state, "b") == [] and sight.unanswered(play.state) == owed[1:]
     play.do(decisions.say, "I do.", "anna")
     assert sight.unanswered(play.state) == []
 
