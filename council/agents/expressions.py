@@ -62,6 +62,14 @@ def without(name: str, text: str, instead: str = "") -> str:
     return pattern(f"{{={name}}}", text).sub(instead, text)
 
 
+def unechoed(text: str, prompt: str) -> str:
+    """Return a text without the prompt, in whatever white space its program repeats that."""
+    echo = "".join(prompt.split())
+    at = "".join(text.split()).find(echo) if len(echo) >= 20 else -1
+    places = [n for n, sign in enumerate(text) if not sign.isspace()] if at >= 0 else []
+    return text[: places[at]] + text[places[at + len(echo) - 1] + 1 :] if places else text
+
+
 def unwrapped(text: str, *, is_form: bool = False) -> str:
     """Return an answer without thoughts, channels, calls of tools and tokens of chat templates.
 

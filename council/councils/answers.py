@@ -25,10 +25,11 @@ _WHOLE |= {"synthesis": ["recommendation"], "contribution": ["status"]}
 
 def said(text: str, form: Form) -> str:
     """Return the words of an answer as they are recorded: without thoughts, echo and wrapping."""
-    low, echo = text.casefold(), form.prompt.strip()[:20].casefold()
+    low, echo = text.casefold(), "".join(form.prompt.split())[:20].casefold()
     starts = ("```", "~~~", "analysis", '"', "[")
     wrapped = low.lstrip().startswith(starts) or any(mark in low for mark in _WRAPPED)
-    if not (wrapped or "think" in low[:40] or "thought" in low[:40] or (echo and echo in low)):
+    wrapped |= "think" in low[:40] or "thought" in low[:40]
+    if not (wrapped or (echo and echo in "".join(low.split()))):
         return text.strip("\n")
     from council.councils.answers_parts import bare  # late: few contributions need `re`
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from council.agents.expressions import pattern, plain, search, table, unwrapped, without
+from council.agents.expressions import pattern, plain, search, table, unechoed, unwrapped, without
 from council.councils.model import Form
 from council.kernel.record import Any, Record
 
@@ -28,11 +28,9 @@ _UNIFORM |= {"row of keys": r"- @\1: \2 — \3", "corrected part": r"\1 (correct
 
 def bare(text: str, prompt: str) -> str:
     """Return the words of an answer without what is around them: an echo of its prompt, say."""
-    text, echo = text.replace("\r\n", "\n").replace("\r", "\n"), prompt.strip()
-    text = without("control", text)
+    text = without("control", text.replace("\r\n", "\n").replace("\r", "\n"))
     for _ in range(5):  # one may be within another
-        text = text.replace(echo, "", 1) if len(echo) >= 20 else text
-        text = _inside(unwrapped(text, is_form=True))
+        text = _inside(unwrapped(unechoed(text, prompt), is_form=True))
     return text
 
 

@@ -77,9 +77,8 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
     from council.agents import souls  # late: as above
 
     known, people = souls.agents(app.root, app.settings), opening.people
-    agents = opening.agents or [one for one in known if one not in people]
     found: dict[str, Participant] = {}
-    for ident in [*agents, *people]:
+    for ident in [*(opening.agents or [one for one in known if one not in people]), *people]:
         if ident not in known and ident not in people:
             hint = f"council agent add {ident}, or one of: {', '.join(known) or 'none yet'}"
             raise NotFound("no-agent", f"no agent {ident[:64]!r}", hint)

@@ -251,6 +251,5 @@ class _Edits:
             if letters("".join(put)):
                 made = [*made, *[""][: bool(made)], *"\n".join(put).strip("\n").split("\n")]
                 there |= set(map(letters, put))
-        is_same = self.loose and letters("".join(made)) == letters("".join(now))
-        if made != now and not is_same:
+        if made != now and not (self.loose and letters("".join(made)) == letters("".join(now))):
             self.take("noted", splices=difference(now, made))

@@ -195,9 +195,8 @@ class _Count:
         if len(counted) < 2 or not (self.voted or any(self.stances.get(m) for m in counted)):
             return tally
         able = [one for one in tally.options if len(one.approve) >= tally.threshold]
-        all_hold = [one for one in able if self.kind != "vote" or len(one.holders) == n]
         whole = list[Side]()
-        for one in all_hold:
+        for one in [one for one in able if self.kind != "vote" or len(one.holders) == n]:
             said = {self.stances[m].get(one.letter, "agree") for m in one.approve}
             whole += [one] if len(one.approve) == n and said == {"agree"} else []
         first = whole or able or tally.options

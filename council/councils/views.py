@@ -67,9 +67,8 @@ def consensus(state: State) -> tuple[dict[str, Any], str]:
     names = {who: one.name or who for who, one in state.participants.items()}
     lines = sight.told(state, tally, names) + [f"{o.letter}: {o.text}" for o in tally.options]
     lines += [f"blocker{f' ({one.agent})' * bool(one.agent)}: {one.text}" for one in blockers]
-    made = fields(state, "name phase tour") | tally.to_json()
     more = {"hasConsensus": sight.converged(state), "blockingIssues": sight.issues(state)}
-    return made | more, "\n".join(lines)
+    return fields(state, "name phase tour") | tally.to_json() | more, "\n".join(lines)
 
 
 def text(state: State, root: str) -> str:

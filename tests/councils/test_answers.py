@@ -88,7 +88,8 @@ def test_an_echo_of_the_prompt_says_nothing() -> None:
     form = FREE.copy(prompt=prompt)
     heard = read(f"{prompt}\n\nI agree: no.\n\nSTATUS: AGREED\n", form)
     assert (heard.status, heard.blockers) == ("AGREED", [])
-    assert said(f"{prompt}\n\nI agree: no.\n", form) == "I agree: no."
+    for echo in (prompt, "\n  ".join(prompt.split())):
+        assert said(f"{echo}\n\nI agree: no.\n", form) == "I agree: no."
     assert codes(read(prompt, form)) == ["nothing-said"]
 
 
