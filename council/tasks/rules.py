@@ -115,7 +115,7 @@ def _end(task: Task, hops: list[Hop]) -> dict[str, str] | None:
 
 def answer(state: Context) -> str:
     """Return what the user is told: the results, and in plain words what failed (PR-557)."""
-    texts = load(f"texts/tasks-{state.lang}.txt")
+    texts = load(f"texts/worker-lines-{state.lang}.txt")
     parts = []
     for task in state.tasks.values():
         text = task.result or texts["cancelled"]
