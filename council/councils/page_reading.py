@@ -62,10 +62,8 @@ class Page:
         self, text: str, state: State, base: Page | None = None, ours: bool = False
     ) -> None:
         self.lines: dict[str, str] = {}
-        self.entries: list[Piece] = []
-        self.typed: list[tuple[str, str]] = []
-        self.outside: set[str] = set()
-        self.sealed: set[str] = set()
+        self.entries, self.typed = list[Piece](), list[tuple[str, str]]()
+        self.outside, self.sealed = set[str](), set[str]()
         block = reading.block_of(text)
         self.block: Event | None = block if isinstance(block, dict) else None
         self.strayed = False
@@ -75,7 +73,11 @@ class Page:
         if ours:  # what these say need not be in the state
             values = [t[key][:-3] for t in _BOTH for key in ("quotation", "again")]
             starts = [start for start in starts if start in values]
-        pieces = reading.parse(text, *_headings(state))
+        sections, people = _headings(state)
+        for row in self.part(list, "entries"):  # also who spoke in another clone
+            if isinstance(row, dict) and "-say-" in str(row.get("id")):
+                people.setdefault(folded(f"👤 {row.get('agent')}"), str(row.get("agent")))
+        pieces = reading.parse(text, sections, people)
         for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
             if piece.kind == "heading" and piece.section == "title":
                 name = piece.name.strip("*_" if piece.name[:1] in ("*", "_") else "")
@@ -126,15 +128,16 @@ class Page:
 
     def _items(self, piece: Piece) -> list[str]:
         """Note what the list of a section says; return the lines that are something else."""
-        section, rest = piece.section, []
-        rows: list[str] = []
+        section, rest, rows = piece.section, list[str](), list[str]()
         for line in piece.lines:  # a line directly below an item belongs to it
-            above = item(rows[-1]) if rows and line.strip() and item(line) is None else None
+            last = rows[-1] if rows and line.strip() and item(line) is None else ""
+            above = item(last)
             is_text = folded((above or "").partition(":")[0]) not in _LABELS
             is_text = is_text and section in ("options", "convergence")
             is_text |= section == "participants" and (above or "")[-1:] in (":", ")")
-            start = letters(f"{above}{line}")
-            if above and (is_text or any(own.startswith(start) for own in self._ours)):
+            start = letters(f"{above or last}{line}")
+            is_ours = above or _TOUR.match(last)  # or may be
+            if is_ours and (is_text or any(own.startswith(start) for own in self._ours)):
                 rows[-1] += f" {line.strip()}"
             else:
                 rows.append(line)
@@ -179,7 +182,7 @@ class Page:
             rest += [line for line in below if quote and line not in quote]
             below = [ln for ln in below if len(own := letters(ln)) < 16 or own not in self._ours]
             text = [reading.QUOTE.sub("", line) for line in quote] or [match[2], *below]
-            if any(line.strip() for line in text):
+            if "".join(text).strip():
                 name = f"{match[1]}-{piece.who}"
                 self.entries.append(piece.copy(kind="entry", name=name, lines=text))
         return [*lines[: found[0][0]], "", *rest] if found and piece.who else lines

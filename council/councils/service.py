@@ -195,8 +195,7 @@ def wait(app: App, which: str, agent: str, seconds: float | None) -> dict[str, A
     which = which or app.env.get("COUNCIL_NAME", "") or DEFAULT
     while True:
         try:
-            document = document or app.conversation(app.find(which))
-            state: State = document.read()
+            state: State = (document := document or app.conversation(app.find(which))).read()
             which = state.conversation_id
             outcome = "over" if state.ended_at else "turn" if agent in rules.asked(state) else ""
             filed = filed or (time.monotonic() + FILING) * (outcome == "over")

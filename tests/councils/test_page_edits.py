@@ -140,6 +140,10 @@ def test_a_tool_changes_nothing(tool: str) -> None:
     for council in noted():
         taken = council.save(TOOLS[tool](council.page))
         assert (taken.events, taken.refused) == ([], [])
+    for state in (made.deliberation(), made.deliberation("fr")):
+        page = TOOLS[tool](kind.render(state))
+        assert kind.edits(state, state, page, NOW, True) == Taken()
+        assert tool == "wrapped" or kind.added(state, page, NOW) == Taken()
 
 
 @pytest.mark.parametrize("tool", TOOLS)

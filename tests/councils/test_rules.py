@@ -326,9 +326,6 @@ def test_plain_words_are_a_whole_synthesis() -> None:
         assert bool(play.state.ended_at) == ends
 
 
-# --- people ---
-
-
 def test_words_of_a_person_are_acknowledged_by_the_next_answer() -> None:
     play = Play()
     play.do(decisions.say, "June is closed.", "anna")
@@ -364,9 +361,6 @@ def test_a_repeated_convene() -> None:
     assert decisions.opened(play.state, new, at=play.now) == []
     with pytest.raises(Conflict, match="open already"):
         decisions.opened(play.state, new.copy(topic="Another?"), at=play.now)
-
-
-# --- what is seen ---
 
 
 def test_questions_are_owed_until_their_asker_is_answered() -> None:
