@@ -62,8 +62,7 @@ def _parted(data: bytes) -> tuple[str, str]:
     """Return front matter and the text below it; the first is "" where there is none."""
     text = plain(decoded(data)).rstrip() + "\n"
     head, mark, body = text.removeprefix("---\n").partition("\n---\n")
-    is_there = mark and text.startswith("---\n")
-    return (head, body.strip()) if is_there else ("", text.strip())
+    return (head, body.strip()) if mark and text[:4] == "---\n" else ("", text.strip())
 
 
 def _facts(head: str, where: str) -> dict[str, Any]:

@@ -87,9 +87,8 @@ def heard(
     heard = heard.copy(faults=[one for one in heard.faults if one.part not in moot])
     said = [("", text) for text in (state.topic, state.brief, *form.options.values())]
     said += [(entry.agent, entry.text) for entry in sight.visible(state, agent)]
-    names = {ident: one.name or ident for ident, one in state.participants.items()}
     told = any(who not in ("", agent) for who, _ in said)  # else nobody can have been quoted
-    quoted = quotations(words, said, names)
+    quoted = quotations(words, said, {i: one.name or i for i, one in state.participants.items()})
     heard = heard.copy(quotations=[one for one in quoted if one.found or one.of or told])
     if form.kind == "turn":  # a line on somebody that ends with a question puts it to them
         asks = {p: s.comment[-280:] for p, s in heard.stances.items() if s.comment[-1:] == "?"}

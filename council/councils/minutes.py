@@ -56,7 +56,10 @@ class _Minutes:
         won = [one for one in self.tally.options if one.letter in self.tally.winners]
         self.won = won[0] if won else Side(letter="", text="")
         self.reasons = dict.fromkeys(last, "")
-        self.reasons |= {one.agent: why for one in said if (why := self._why(one))}
+        for one in said:
+            kept, why = self.reasons.get(one.agent, "") * one.heard.unchanged, self._why(one)
+            if why and why not in kept:
+                self.reasons[one.agent] = f"{kept}\n\n{why}".strip()
         names = {who: self.name(who) for who in state.participants}
         self.verdict, *self.told = sight.told(state, self.tally, names, holders=False)
         self.say = words.load(f"texts/minutes-{state.lang}.txt")

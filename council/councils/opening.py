@@ -89,8 +89,7 @@ def members(app: App, opening: Opening) -> dict[str, Participant]:
         found[ident] = Participant(person=ident in people, advocate=advocate, **facts)
     if len(found) < (2 if opening.procedure == "deliberation" else 1):
         raise Usage("too-few", "a council needs two participants", "council agent add ID")
-    strangers = {*opening.roles, opening.advocate} - {"", *found}
-    if strangers:
+    if strangers := {*opening.roles, opening.advocate} - {"", *found}:
         what = f"{min(strangers)[:64]} does not take part"
         raise Usage("not-a-participant", what, f"participants: {', '.join(found)}")
     return found

@@ -114,8 +114,7 @@ class _Page:
 
     def said(self) -> list[str]:
         """Return the sections of all rounds; rounds of one phase in a row share theirs."""
-        made: list[str] = []
-        options, alone = self.options(), (model.DELIBERATE, model.VOTE)
+        made, options, alone = list[str](), self.options(), (model.DELIBERATE, model.VOTE)
         for (phase, tour), rounds in groupby(
             self.state.rounds, lambda one: (one.phase, one.tour if one.phase in alone else 0)
         ):

@@ -165,10 +165,10 @@ class _Told:
         asked = [{"who": who, "text": cut(self.text(text), 300)}
                  for who, text in sight.open_questions(state, agent)]  # fmt: skip
         return {
-            "state": state, "agent": agent, "masks": self.masks,
+            "state": state, "agent": agent, "masks": self.masks, "count": len(people),
             "topic": cut(state.topic, 500), "called": cut(me.name, 60) or agent,
             "deadline": state.timeout_at or self.terms["none"], "role": cut(me.role, 200),
-            "count": len(people), "most": config.max_rounds * talks,
+            "most": config.max_rounds * talks, "spoken": spoken,
             "people": [{"who": who, "role": cut(people[who].role, 80) * (not self.masks),
                         "you": who == agent and not self.masks, "advocate": people[who].advocate}
                        for who in self.names],
@@ -184,7 +184,7 @@ class _Told:
             "too_much": agent in loud, "dominating": [o for o in loud if o != agent and goes_on],
             "more_rounds": goes_on, "given": config.options, "advocate": me.advocate,
             "options": [{**vars(one), "text": cut(self.text(one.text), 400),
-                         "holders": held.get(one.letter)} for one in options], "spoken": spoken,
+                         "holders": held.get(one.letter)} for one in options],
             "letters": [*(one.letter for one in options), "new"], "questions": asked,
             "everyone": [one for one in self.names if any(e.agent == one for e in self.entries)],
             "question": self.text(now.asked.get(agent, "")),

@@ -200,5 +200,6 @@ def repeats(state: State) -> bool:
     before, same = {entry.agent: entry for entry in talks[-2]}, 0
     for new, old in [(entry, before[entry.agent]) for entry in talks[-1] if entry.agent in before]:
         kept = new.heard.unchanged or words(new.heard.position) == words(old.heard.position)
-        same += kept and alike(new.heard.reasoning or new.text, old.heard.reasoning or old.text)
+        why = new.heard.reasoning or new.text * (not new.heard.unchanged)
+        same += kept and (not why or alike(why, old.heard.reasoning or old.text))
     return 2 * same > len(talks[-1])

@@ -58,9 +58,9 @@ def deliberated(votes: dict[str, tuple[str, dict[str, str]]], **more: Any) -> Pl
     for _ in range(2):
         for agent, (position, stances) in votes.items():
             words = {p: Stance(word=w, comment=f"{w} indeed") for p, w in stances.items()}
-            vote = play.state.phase == "VOTE"
-            heard = Heard(position=position, confidence=4, stances=words, reasoning="" if vote else
-                          f"The beams hold, says {agent}.")  # fmt: skip
+            vote, why = play.state.phase == "VOTE", f"The beams hold, says {agent}."
+            heard = Heard(position=position, confidence=4, stances=words, unchanged=vote,
+                          reasoning="They held in May." if vote else why)  # fmt: skip
             play.says(agent, f"{position} ({agent}, {play.state.phase})", heard=heard)
     return play
 

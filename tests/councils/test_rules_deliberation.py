@@ -124,15 +124,15 @@ def test_rejected_goes_back_to_the_vote() -> None:
 
 @pytest.mark.parametrize(
     ("last", "place", "reason"),
-    [("We ship.", ("VOTE", 4), "repetition"),
+    [("We ship.", ("VOTE", 4), "repetition"), ("", ("VOTE", 4), "repetition"),
      ("We do not ship.", ("DELIBERATE", 4), "all-answered")],
 )  # fmt: skip
 def test_repetition_forces_the_vote(last: str, place: tuple[str, int], reason: str) -> None:
     play = deliberation(agents="a,b")
     for position in ("We ship.", "We ship.", last):
         for agent in list(play.state.round().order):
-            why = f"As ever, {agent} holds this. {position}"
-            heard = Heard(position=position, reasoning=why)
+            why = f"As ever, {agent} holds this. {position}" * bool(position)
+            heard = Heard(position=position, reasoning=why, unchanged=not position)
             play.says(agent, heard=heard)
     assert (play.place, play.reasons[2]) == (place, reason)
 
