@@ -15,7 +15,7 @@ from council.app import App
 from council.cli.printing import err
 from council.kernel import files, times
 from council.kernel.errors import Invalid, Usage
-from council.kernel.ids import checked_text
+from council.kernel.ids import checked_text, is_blank
 from council.kernel.record import Any
 from council.kernel.words import near
 
@@ -219,7 +219,7 @@ def text_of(app: App, argument: str, file: str) -> str:
         raise Usage("usage", "the text is given twice", "give it as an argument or with --file")
     most, path = app.settings.max_text_bytes, "-" if argument == "-" else file
     text = checked_text(content(path, most) if path else os.fsencode(argument), most)
-    if not text.strip():
+    if is_blank(text):
         hint = "give it as an argument, with --file, or - for standard input"
         raise Usage("no-text", "there is no text", hint)
     return text

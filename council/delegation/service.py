@@ -127,8 +127,7 @@ def inbox(app: App, agent: str, reads: bool) -> list[dict[str, Any]]:
     if not calls.exists():
         return []
     read = _change(app, lambda now: ledger.seen(now, agent, app.now, at), agent) if reads else None
-    state: State = read or calls.peek()
-    return [one.to_json() for one in state.messages if one.to_agent_id == agent]
+    return [m.to_json() for m in (read or calls.peek()).messages if m.to_agent_id == agent]
 
 
 def publish(app: App, data: bytes, kind: str, by: str) -> dict[str, Any]:

@@ -283,8 +283,7 @@ class Document(Generic[S]):
             return
         text = decoded(seen.data)
         last, taken = self._last, Taken()
-        usual = (last.rev, last.mark) if last.via == "adopt" else (0, "")
-        rev, mark = revision(text) or usual
+        rev, mark = revision(text) or ((last.rev, last.mark) if last.via == "adopt" else (0, ""))
         lines, now = self._journal.read(rev), self._rendered(self._state)
         if len(text.encode("utf-8", "replace")) > len(now) + _MOST:
             taken.refused = ["it has too much new text, over 1 MiB"]

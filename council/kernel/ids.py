@@ -61,6 +61,11 @@ def checked_text(data: bytes, most: int) -> str:
         raise Invalid("not-utf-8", what, "save it as UTF-8") from None
 
 
+def is_blank(text: str) -> bool:
+    """Return whether nothing of a text can be seen."""
+    return not any(map(str.isprintable, text.replace(" ", "")))
+
+
 def uuid4(drawn: bytes) -> str:
     """Return 16 random bytes as a version 4 UUID."""
     raw = bytearray(drawn[:16])

@@ -105,8 +105,7 @@ def shown(text: str, level: int) -> str:
     if text.isascii() and not any(sign in whole for sign in _LOOKED_AT):
         return text.strip("\n")  # most texts
     lines = text.split("\n")
-    fences = "```" in text or "~~~" in text
-    made = _fenced(lines) if fences else [(line, False) for line in lines]
+    made = _fenced(lines) if "```" in text or "~~~" in text else [(line, False) for line in lines]
     if any(sign in text for sign in ("#", "\n-", "\n=", "\n ")):
         made = _with_headings(made, level)
     if any(sign in text for sign in ("<", "![", "]:")):

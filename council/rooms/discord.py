@@ -111,8 +111,7 @@ async def _post(app: App, room: Any, rest: Any) -> None:
             await rest.create_message(channel, text[at : at + LONGEST], nonce=nonce, **quiet)
         _change(app, room, state, [{"type": "tied", "posted": one.id}])
     if state.current_speaker and state.signalled < state.turn:
-        shown = await rest.create_message(channel, SIGNAL, **quiet)
-        await rest.delete_message(channel, shown.id)
+        await rest.delete_message(channel, (await rest.create_message(channel, SIGNAL, **quiet)).id)
         _change(app, room, state, [{"type": "tied", "signalled": state.turn}])
 
 

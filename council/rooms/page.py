@@ -77,10 +77,10 @@ def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
     lines = [line for one in printed if one.kind == "text" for line in one.lines]
     for one, below in pairwise(pieces):  # of another clone
         lines += [line for line in one.lines if below.kind == "message" and " UTC" in line]
+    starts = [f"{texts(base.lang)['earlier']}:"]
     own = {reading.letters(reading.item(line) or line) for line in lines}
     own |= {"".join(filter(str.isalnum, line)) for line in own}  # an old encoding has no emoji
-    made, notes, loose = Taken(), list(base.notes), list[str]()
-    earlier = f"{texts(base.lang)['earlier']}:"
+    made, notes, loose, fresh = Taken(), list(base.notes), list[str](), list[Event]()
     old = {str(one.id): one for one in base.messages[-model.SHOWN :]}
     for piece in pieces:
         number, _, who = piece.name.partition("-")
@@ -90,16 +90,17 @@ def edits(base: Room, now: Room, page: str, at: datetime, _ours: bool) -> Taken:
             made.refused += [] if is_same else [f"message {number} was changed"]
             del old[number]
         elif piece.kind == "message":
-            made.events += _merged(now, number, who, reading.plain_text(text, 3), at)
+            fresh += _merged(now, number, who, reading.plain_text(text, 3), at)
         elif piece.kind == "notes":
             notes = reading.lines_of(pages.unescaped(piece.text()))
         elif piece.kind in ("draft", "text"):
-            typed = reading.typed(piece.lines, own, [earlier]) if piece.kind == "text" else ""
+            typed = reading.typed(piece.lines, own, starts) if piece.kind == "text" else ""
             text = pages.unescaped(typed or (piece.text() if piece.kind == "draft" else ""))
             if piece.kind == "draft" or piece.section == "messages":
-                made.events += _typed(base, now, text, at) if text.strip() else []
+                fresh += _typed(base, now, text, at) if text.strip() else []
             elif text:
                 loose += text.split("\n")
+    made.events += [one for at, one in enumerate(fresh) if one not in fresh[:at]]  # or doubled
     made.refused += [f"message {number} was removed" for number in old]
     notes += [line for line in loose if line not in notes]
     splices = reading.difference(now.notes, reading.merged(base.notes, notes, now.notes))
@@ -129,11 +130,10 @@ def _merged(now: Room, number: str, who: str, text: str, at: datetime) -> list[E
     from council.kernel.reading import same  # late: as above
 
     author, agent = speaker(now, who if who in now.members else who.replace("_", " "))
-    known = any(one.author == author and same(one.content, text) for one in now.messages)
+    known = any(one.author.casefold() == author and same(one.content, text) for one in now.messages)
     is_older = number in map(str, range(next((one.id for one in now.messages), 0)))
-    if known or is_older or who == model.MODERATOR or not text:
-        return []
-    return decisions.post(now, author, agent, text, at, origin="edited")
+    is_new = text and who != model.MODERATOR and not (known or is_older)
+    return decisions.post(now, author, agent, text, at, origin="edited") if is_new else []
 
 
 def added(now: Room, page: str, at: datetime) -> Taken:

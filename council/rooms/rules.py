@@ -121,8 +121,7 @@ def _hear(state: Room, one: Message) -> None:
     if not agent:
         state.cycles_alone, state.repeats = int(not state.dormant_at), 0
     if state.dormant_at:
-        is_alone = state.agents() == [agent]
-        state.stirred = "" if agent and (state.calmed or is_alone) else "woken"
+        state.stirred = "" if agent and (state.calmed or state.agents() == [agent]) else "woken"
     elif state.tail and agent != speaker:
         state.stirred = "interrupted"
     elif state.tail:

@@ -27,8 +27,7 @@ Result = dict[str, Any]
 
 def rules_of(app: App) -> Rules:
     """Return the table `[tasks]` of the settings; raise Invalid for a wrong value."""
-    table: dict[str, Any] = app.settings.tables.get("tasks", {})
-    rows = {camel(name): value for name, value in table.items()}
+    rows = {camel(name): value for name, value in app.settings.tables.get("tasks", {}).items()}
     timeout = times.duration(str(rows.get("replyTimeout", "1h")))
     rows |= {"replyTimeout": int(timeout.total_seconds())}
     rows |= {"budgets": BUDGETS | rows.get("budgets", {}), "backoff": app.settings.retry_backoff}

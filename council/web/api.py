@@ -110,7 +110,7 @@ def answer(
         confidence=confidence, status=status, only=kind, task=task, key=key, amend=amend,
         check=check,
     )  # fmt: skip
-    if not (text.strip() or stated.is_answer()):
+    if ids.is_blank(text) and not stated.is_answer():
         raise Invalid("no-text", "there is no text", "give text, or a position, choice or stances")
     return service.respond(app, app.find(name), app.who(app.sender or as_), text, stated)
 

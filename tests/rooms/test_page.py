@@ -116,7 +116,7 @@ def test_a_page_of_another_clone_adds_its_messages(block: list[str], adopted: st
     other.say("b", "Theirs <b>too</b>.")
     page = kind.render(other.state).replace("notes-->", "notes-->\n\nBuy tea.", 1)
     page = page.replace(*block)
-    mine.do(lambda s: kind.added(s, page, mine.now).events)
+    mine.do(lambda s: kind.added(s, page + page, mine.now).events)
     said = [(one.author, one.content) for one in mine.state.messages[2:]]
     assert said == [("b", "Ours."), ("b", "Theirs <b>too</b>.")]
     assert mine.state.notes == (["Buy tea."] if "damaged" not in adopted else [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from council.agents import readers
 from council.agents.readers import Said
+from council.kernel.ids import is_blank
 from council.kernel.record import TYPE_CHECKING, Any, Record
 from council.runs.work import Use
 
@@ -77,7 +78,7 @@ def judged(
         elif said.refusal or why in readers.REFUSED:
             told = said.refusal or output.text.strip() or said.reason
             output.code, output.words = "refused-by-model", f"the model refused: {told[:200]}"
-        elif not by_tool and not output.text.strip():
+        elif not by_tool and is_blank(output.text):
             last = readers.words_of(said.strange or errors * (not said.is_over), failed=False)
             output.code = readers.classified(last).replace("crashed", "no-answer")
             output.words = readers.told(last or said.strange) or "it ended without an answer"
