@@ -55,7 +55,10 @@ def artifact_fetch(app: App, given: Given) -> Said:
     data, facts = service.fetch(app, given.ident, app.person())
     made = {**facts, "path": given.out}
     if given.out:
-        artifacts.put(os.path.abspath(given.out), data, replace=True)
+        path = os.path.abspath(given.out)
+        if os.path.lexists(path) and not os.path.isfile(path):  # a device, which may be in use
+            raise Invalid("not-a-file", f"{given.out} is no regular file", "leave out --out")
+        artifacts.put(path, data, replace=True)
         return Said(data=made, text=f"{given.out}: {len(data)} bytes")
     if not given.json:
         sys.stdout.buffer.write(data)

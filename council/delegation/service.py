@@ -227,5 +227,4 @@ def _brief(app: App, one: Call) -> None:
 def _change(app: App, decide: Any, by: str) -> State:
     change = CALLS.document(app, ledger.IDENT).change(decide, by=by, at=app.now, create=True)
     app.changed(change, CALLS)
-    state: State = change.state
-    return state
+    return change.state  # type: ignore[no-any-return]

@@ -74,7 +74,7 @@ def request(play: Play, text: str, caps: list[str], priority: str, budget: int |
     call = f"call={called[0]};query=" if called else "task="
     play.add("task.created", task=task, text=text, caps=caps, priority=priority)
     line = " ".join(text.split())
-    query = call + (fitted(line) if len(call + line) <= MOST_CHARS else f"#REF:{task}:text")
+    query = call + (fitted(line) if len(line) <= MOST_CHARS - len(call) else f"#REF:{task}:text")
     message = Message(sender="O1", receiver=order[0], kind="R", task=task, data=query)
     send(play, message.copy(priority=priority, state="N", budget=budget))
 

@@ -23,6 +23,9 @@ def test_each_command_says_what_it_did(
         printed, wide = out + err, [one for one in out.splitlines() if len(one) > 80]
         assert line.partition(" ")[0] != "list" or not [one for one in wide if "/" not in one]
         assert words in printed, f"{line}\n{printed}"
+    os.mkfifo(tmp_path / "pipe")
+    ident = min((tmp_path / "memory/shared/artifacts").iterdir()).stem
+    assert way_in.run(["artifact", "fetch", ident, "--out", "pipe"]) == 3
 
 
 def test_a_workspace_that_nobody_asked_for_or_inside_another_is_named(

@@ -100,8 +100,7 @@ def find(line: str) -> str:
     if not match:
         return ""
     prefix, rest = bare[: match.start()], bare[match.start() :].strip()
-    opening = prefix[len(prefix.rstrip("`*_\"'“«")) :]
-    closing = opening[::-1].replace("“", "”").replace("«", "»")
+    closing = prefix[len(prefix.rstrip("`*_\"'“«")) :][::-1].replace("“", "”").replace("«", "»")
     return (rest.rpartition(closing)[0] or rest) if closing else rest
 
 
