@@ -82,9 +82,7 @@ class Command:
 
 def _read() -> tuple[dict[str, str], dict[str, str]]:
     """Return the rows of the table by their names: options (and words), and commands."""
-    options: dict[str, str] = {}
-    commands: dict[str, str] = {}
-    panel = ""
+    options, commands, panel = dict[str, str](), dict[str, str](), ""
     with open(TABLE, encoding="utf-8") as file:
         for line in file:
             name, _, rest = line.rstrip("\n").partition(" | ")

@@ -42,8 +42,7 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     ident = kind.ident(state)
     made |= {"conversationId": ident, "name": state.name}
     if is_council and document.page and not entry:
-        what = f"{state.name} is still open"
-        raise Conflict("still-open", what, f"council cancel --name {state.name}")
+        raise Conflict("still-open", f"{state.name} is open", f"council cancel --name {state.name}")
     if entry and entry not in [one.id for one in getattr(state, "entries", ())]:
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
     paths = [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]

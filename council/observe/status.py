@@ -237,14 +237,17 @@ def _of_workspace(app: App, registry: Any, resting: dict[str, str]) -> Iterator[
 
 def conflict_copies(root: str, names: list[str]) -> list[str]:
     """Return the paths of copies of pages and minutes; `names` are open: other pages are copies."""
-    folders, pages = ("memory/shared", "conseils"), {name.join(_PAGE) for name in names}
+    folders = ("memory/shared", "memory/shared/channels", "conseils")
+    pages = {name.join(_PAGE) for name in names}
     found = [f"{one}/{name}" for one in folders for name in sorted(files.names(f"{root}/{one}"))]
     late = {one for one in found if one.partition(_PAGE[0])[2].endswith(_PAGE[1])} - pages
-    return [one for one in found if is_copy(os.path.basename(one)) or one in late]
+    return [one for one in found if is_copy(one) or one in late]
 
 
-def is_copy(name: str) -> bool:
-    """Return whether a file's name is that of a copy: something was put before it or added."""
+def is_copy(path: str) -> bool:
+    """Return whether a path is that of a copy: something was put before its name or added."""
     import re  # late: not for one conversation
 
-    return bool(re.match(_COPIED, name, re.I)) and not re.fullmatch(_OURS, name)
+    name, is_room = os.path.basename(path), "/channels/" in path
+    copied, ours = (r"[^.].*\.md", r"[a-z0-9_-]+\.md") if is_room else (_COPIED, _OURS)
+    return bool(re.match(copied, name, re.I)) and not re.fullmatch(ours, name)

@@ -50,7 +50,7 @@ def schedule(
     root, env = app.root, app.env
     seconds = int(times.duration(every or "5m").total_seconds())
     if seconds % 60:
-        raise Usage("bad-interval", "a clock runs at full minutes", "use 1m or more")
+        raise Usage("bad-interval", "a clock runs at full minutes", "use 1m, 2m and so on")
     if not root.isprintable():
         raise Invalid("bad-path", f"no clock can be given the path {root!r}", "rename the folder")
     is_cron = bool(kinds.get("cron"))
