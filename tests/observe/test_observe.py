@@ -171,7 +171,7 @@ def test_explain_says_what_is_awaited_since_when_and_what_comes_next(ws):
 
 
 def test_doctor_names_faults_and_repairs_what_needs_no_decision(ws):
-    odd = '{"limit": {}, "call": {"denny": []}, "limits": {"max_depth": 1}}'
+    odd = '\ufeff{"limit": {}, "call": {"denny": []}, "limits": {"max_depth": 1}}'
     for agent, policy in (("bob", "<<< HEAD\n{}\n"), ("eve", '{"call": 5}'), ("ada", odd)):
         Path(f"{ws.root}/memory/agents/{agent}/policy.json").write_text(policy)
     Path(f"{ws.root}/memory/agents/eve/SOUL.md").write_text("---\nname: Bob\n---\n")
