@@ -210,7 +210,7 @@ def _labelled(line: str, heading: re.Match[str] | None, now: Part, form: Form) -
     words = without("hint", found["words"]) + line[2000:]
     if found["bold"] and words.count(found["bold"]) % 2:  # the label and its words are bold
         words = words.replace(found["bold"], "", 1)
-    words = words.lstrip(":：—–=→|.-*_? ").rstrip() or words.strip(" :.*_=→")
+    words = words.lstrip(":：—–=→|.-*_? ").rstrip() or words.strip(" :*_=→")
     again = shape < now.shape and name == now.name and not now.first()  # below its heading
     if again or (shape < HEADING and name not in (*PARTS[form.kind], *_COUNCIL)):
         return None
