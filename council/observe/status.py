@@ -49,7 +49,7 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
 
     `clocks` also looks whether something runs the heartbeat, which asks other programs.
     """
-    registry, firsts = starting.registry_of(app), dict[str, str]()
+    registry, firsts, far = starting.registry_of(app), dict[str, str](), times.text(app.now + AHEAD)
     found: dict[str, list[Any]] = {kind.place_in_report: [] for kind in app.kinds}
     errors, wrong = list[Any](), list[Problem]()
     for kind in app.kinds[: 1 if name else None]:
@@ -69,6 +69,8 @@ def status(app: App, name: str = "", clocks: bool = False) -> dict[str, Any]:
                 made = kind.status(app, one, state)
                 made["line"] = kind.line(made)
                 made["problems"] += failures(app, one, failed(app, kind, state))
+                at = getattr(state, "updated_at", "")
+                made["problems"] += [problem(one, "ahead.other", code="ahead", at=at)] * (at > far)
                 wrong += made["problems"]
             found[kind.place_in_report].append(made)
     resting = _resting(app, registry)
@@ -158,8 +160,7 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
             elif run.lease < now:
                 yield problem(name, "stuck", agent=run.agent, until=run.lease)
     for key, used in (("runs", runs.count), ("tokens", runs.tokens), ("usd", runs.usd)):
-        most = getattr(state.config, f"max_{key}")
-        if most and used >= most:
+        if 0 < (most := getattr(state.config, f"max_{key}")) <= used:
             yield problem(name, "ceiling", code=f"max_{key}", used=used, most=most)
     is_late, ways = times.later(state.updated_at or now, STARTING) < now, list[Problem]()
     for agent in [work.agent for work in rules.work(state, app.now)]:
@@ -168,13 +169,13 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
             way = problem(name, "not-started", agent=agent)
         ways += [way] if way and way not in ways else []
     yield from ways
-    there = files.names(f"{app.conversation(name).folder}/conflicts") if state.kept_aside else ()
+    there = state.kept_aside and files.names(f"{app.conversation(name).folder}/conflicts")
     for line in app.conversation(name).history() if there else ():
         for event in [one for one in line.events if one["type"] == "kept"]:
             if event["file"] in there:  # who has used its words deletes it
                 yield problem(name, "kept", **event)
-    if state.created_at > times.text(app.now + AHEAD):
-        yield problem(name, "ahead", at=state.created_at)
+    if (at := state.round().started_at) > times.text(app.now + AHEAD):
+        yield problem(name, "ahead", at=at)
     deadline = "" if state.paused_at or state.ended_at else state.timeout_at
     if deadline and times.later(deadline, OVERDUE) < now:
         yield problem(name, "overdue", code="no-clock", until=deadline)

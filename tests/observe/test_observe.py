@@ -52,7 +52,7 @@ def test_status_says_who_owes_an_answer_and_what_each_does(ws):
     [([run(), failure()], 2, "refused-key", "401 Unauthorized"),
      ([run(place=0)], 2, "lost", "ended unexpectedly"),
      ([{"type": "kept", "file": "ab.md", "why": "torn"}], 2, "kept", "k/conflicts/ab"),
-     ([], 75, "no-clock", "no heartbeat ran"), ([], -20, "ahead", "opened in the future"),
+     ([], 75, "no-clock", "no heartbeat ran"), ([], -20, "ahead", "began in the future"),
      ([{"type": "paused", "pausedAt": "2026-11-28T09:01:00Z"}], 75, None, "")],
 )  # fmt: skip
 def test_each_problem_is_named_with_its_cure(ws, happened, minutes, code, words):
