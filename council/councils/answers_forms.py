@@ -279,8 +279,8 @@ class Names:
         self._owners |= {_key(ident): [ident] for ident in peers}
         names = {fold(name) for pair in peers.items() for name in pair if _key(name)}
         parts = [re.split(r"[-_\s.@()]+", name) for name in sorted(names, key=len, reverse=True)]
-        loose = "|".join(r"[-_\s.]{0,2}".join(map(re.escape, one)) for one in parts) or "(?!)"
-        self.one = rf"(?<![\w@])@?(?:{loose})(?!\w|[-.]\w)(?:\s?\(@?(?:{loose})\))?"
+        loose = "|".join(r"[-_\s.–—−]{0,2}".join(map(re.escape, one)) for one in parts) or "(?!)"
+        self.one = rf"(?<![\w@])@?(?:agent:)?(?:{loose})(?!\w|[-.]\w)(?:\s?\(@?(?:{loose})\))?"
         several = rf"{self.one}(?:\s*(?:,|&|/|and|et|und|y|,\s*and)\s*{self.one})*"
         front = rf"{{=lead}}{{=stance}}{{=with}}(?P<front>{several})(?!')"
         further = rf"[.;,|] *(?:and |but )?(?P<further>{several})(?=[ :=(—–-]*{{=any stance}})"
@@ -356,4 +356,4 @@ def _entries(part: Part, names: Names) -> list[Entry]:
 
 
 def _key(name: str) -> str:
-    return re.sub(r"[-_\s.@()]", "", fold(name))
+    return re.sub(r"^@?agent:|[-_\s.@()–—−]", "", fold(name))
