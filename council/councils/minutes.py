@@ -99,14 +99,12 @@ class _Minutes:
         gone = {(who, one.code): one for past in state.rounds for who, one in past.absent.items()}
         values = {
             **vars(state.runs), **views.used(state), "state": state, "council": council,
-            "refused": state.kept_aside,
             "title": page.one_line(self.title()), "duration": duration, "verdict": self.verdict,
-            "counted": not self.title().startswith(self.verdict),
+            "counted": not self.title().startswith(self.verdict), "refused": state.kept_aside,
             f"end-{state.closed_reason}": True, "decision": self.came["decision"],
             "won": won.letter, "written": written, "why": self.told, "reasons": reasons,
-            "differs": differs, "advice": advice,
-            "because": self.told or reasons, "dissent": self.came["dissent"],
-            "blockers": [one for one in state.blockers if one.open],
+            "differs": differs, "advice": advice, "because": self.told or reasons,
+            "dissent": self.came["dissent"], "blockers": [b for b in state.blockers if b.open],
             "questions": sight.unanswered(state), "options": tally.options,
             "agreed": tally.agreed, "waiting": tally.waiting, "signed_by": state.config.sign_off,
             "absent": [{"who": who, **vars(one)} for (who, _), one in gone.items()],

@@ -228,6 +228,7 @@ class Config(Record, settled=True):
     max_runs: int = 40
     max_tokens: int = 1_000_000
     max_usd: float = 5.0
+    usual: list[str] = []  # which of these three were not told: a lower setting counts
     by_hand: list[str] = []  # agents that had no program when it was opened
     context_limit: int = 200_000
 

@@ -120,7 +120,7 @@ def _config(app: App, opening: Opening, found: dict[str, Participant]) -> Config
         "blind": opening.procedure == "council", "context_limit": settings.context_limit,
     }  # fmt: skip
     usual |= {key: getattr(settings.limits, f"{key}_per_council") for key in _CEILINGS}
-    made = Config(**usual | stated)
+    made = Config(**usual | stated, usual=[one for one in _CEILINGS if one not in stated])
     everybody = dict.fromkeys([*found, made.synthesizer, made.coordinator])
     drivers = {one: settings.agent(one, app.soul(one)).driver for one in everybody if one}
     return made.copy(by_hand=[one for one, driver in drivers.items() if driver == "manual"])

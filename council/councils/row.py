@@ -79,6 +79,10 @@ class _Conversations(KindRow):
             return failed("refused", refusal.message)
         return [*events, answered]
 
+    def ceiling(self, app: App, state: State) -> str:
+        most = {k: getattr(app.settings.limits, f"{k}_per_council") for k in state.config.usual}
+        return rules.ceiling(state.copy(config=state.config.copy(**most)), "")
+
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         return [rules.passed(one.agent, one.tour, times.text(at), code, words)]
 

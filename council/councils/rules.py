@@ -66,7 +66,7 @@ def _tries(state: State) -> list[tuple[Work, Try]]:
     return made
 
 
-def _ceiling(state: State, agent: str) -> str:
+def ceiling(state: State, agent: str) -> str:
     """Return which ceiling forbids a run of an agent, "" for none; 0 is no ceiling."""
     runs, config = state.runs, state.config
     used = {"max_runs": runs.count, "max_tokens": runs.tokens, "max_usd": runs.usd}
@@ -80,7 +80,7 @@ def work(state: State, now: datetime) -> list[Work]:
     """Return the runs that ought to be under way; before each is claimed this is asked again."""
     at = times.text(now)
     found = [one for one, after in _tries(state) if one.attempt and (after.at or "") <= at]
-    return [one for one in found if not _ceiling(state, one.agent)]
+    return [one for one in found if not ceiling(state, one.agent)]
 
 
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:
@@ -119,7 +119,7 @@ def _passed(state: State, at: str) -> list[Event]:
             found.append(passed(agent, now.tour, at, "timeout"))
         elif gave_up and (gave_up.outcome == "failed" or agent in now.asked):
             found.append(passed(agent, now.tour, at, gave_up.code, gave_up.words))
-        elif after and after.attempt and (limit := _ceiling(state, agent)):
+        elif after and after.attempt and (limit := ceiling(state, agent)):
             found.append(passed(agent, now.tour, at, "ceiling", limit))
     return found
 

@@ -130,20 +130,19 @@ def _dead(app: App, state: Any) -> dict[str, str]:
             found[run.id] = "the run did not end when its time was up"
             if run.id in held:
                 processes.kill(held[run.id], processes.KILL)
-        else:
-            continue
-        processes.kill_noted(f"{app.state_folder}/runs/{run.id}")
+        if run.id in found:
+            processes.kill_noted(f"{app.state_folder}/runs/{run.id}")
     return found
 
 
 def _resting(app: App, row: KindRow, state: Any) -> list[Event]:
-    """Return who is not waited for, since it rests after failures."""
+    """Return who is not waited for: it rests after failures, or a lowered ceiling is reached."""
     wanted = row.module.work(state, app.now)
     known, events = starting.registry_of(app) if wanted else None, list[Event]()
     for one in wanted:
         agent = app.settings.agent(one.agent, app.soul(one.agent))
-        way = starting.hindrance(app, known, agent)
-        if way and way.code == "resting" and agent.driver != "manual":
+        way = starting.hindrance(app, known, agent, row.ceiling(app, state))
+        if way and way.code in ("resting", "ceiling") and agent.driver != "manual":
             events += row.passed(one, way.code, way.words, app.now)
     return events
 

@@ -118,6 +118,10 @@ class KindRow:
         """Return how many runs wait for this one, and need no place meanwhile."""
         return 0
 
+    def ceiling(self, app: App, state: Any) -> str:
+        """Return which ceiling is reached that the settings have lowered meanwhile, "" for none."""
+        return ""
+
     def passed(self, work: Work, code: str, words: str, at: datetime) -> list[Event]:
         """Return the events by which the document goes on without an agent that is not run."""
         return []

@@ -62,13 +62,13 @@ def registry_of(app: App, is_strict: bool = False) -> Any:
         return registry.new(fault=error.message)
 
 
-def hindrance(app: App, state: Any, agent: AgentSettings) -> Hindrance | None:
-    """Return why no run of an agent may be started now by the registry's state, None if one may."""
+def hindrance(app: App, state: Any, agent: AgentSettings, limit: str = "") -> Hindrance | None:
+    """Return why no run of an agent may be started now (`limit`: its document's), else None."""
     from council.agents import registry  # late: an idle command has no work
 
     now, limits = app.now, app.settings.limits
-    if state.fault:
-        return Hindrance(code="registry", words=state.fault)
+    if words := state.fault or limit:
+        return Hindrance(code="registry" if state.fault else "ceiling", words=words)
     if state.halted:
         return Hindrance(code="halted", words="paused for all: council resume --all")
     if rest := registry.rest_of(state, agent, now):
@@ -111,7 +111,7 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
         if agent.driver == "openclaw" and app.env.get("OPENCLAW_SHELL") == "exec":
             started.waiting[one.agent] = elsewhere = elsewhere or _elsewhere(app)
             continue
-        way = hindrance(app, registry, agent)
+        way = hindrance(app, registry, agent, row.ceiling(app, state))
         most = app.settings.max_runs + row.places_lent(state, one)
         place = None if way else processes.take(app.state_folder, most, one.ident(row.ident(state)))
         if place is None:

@@ -134,9 +134,7 @@ def test_a_further_try_is_made_with_mended_settings(council):
     assert len(council.starts("ada")) == 1
 
 
-# --- ceilings of a day, halted, resting
-
-DAY = "[limits]\nmax_runs_per_day = 1\n"
+# --- ceilings, halted, resting
 
 
 def test_what_holds_up_the_start_of_runs(council):
@@ -145,12 +143,14 @@ def test_what_holds_up_the_start_of_runs(council):
     assert [one["name"] for one in report["conversations"]] == ["k"] and not report["changed"]
     council.run("pause", "--all")
     assert council.waiting() == {"ada": "halted", "cid": "halted"} and not council.held()
-    with (council.root / "council.toml").open("a") as file:
-        file.write(DAY)
+    toml = council.root / "council.toml"
+    toml.write_text(f"{toml.read_text()}[limits]\nmax_runs_per_day = 1\n")
     council.run("resume", "--all")
     until(lambda: council.said("ada") + council.said("cid") == [1])
     assert set(council.waiting().values()) == {"max_runs_per_day"}
     assert len(council.starts("ada")) + len(council.starts("cid")) == 1
+    toml.write_text(toml.read_text().replace("per_day", "per_council"))  # lower than at opening
+    assert not council.waiting() and "max_runs = 1 is" in str(council.state().round().absent)
 
 
 @pytest.mark.slow
