@@ -46,7 +46,7 @@ def plan(app: App, which: str, entry: str = "", older_than: str = "") -> dict[st
     if entry and entry not in [one.id for one in getattr(state, "entries", ())]:
         raise NotFound("no-entry", f"{state.name} has no entry {entry}", f"council show {which}")
     paths = [one for one in logs if one.startswith(f"{RUNS}/{ident}.")]
-    words = ident if is_council else f"({ident})"  # a short one may be a part of other texts
+    words = f"({ident})" if ident == state.name else ident  # a name may be in other texts, too
     found, copies = glob(PROMPTS, root_dir=root), status.conflict_copies(root, app.conversations())
     found += [one for one in copies if not one.startswith("conseils/")]
     paths += [one for one in found if f"/{ident}." in one or _has(f"{root}/{one}", words)]

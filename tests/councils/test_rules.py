@@ -394,9 +394,6 @@ def test_a_stance_may_end_with_a_question_and_an_advocates_is_not_asked_about() 
     assert "@b: I read" in hearing.heard(play.state, "c", text).question
 
 
-# --- runs ---
-
-
 def test_runs_are_due_and_tried_again() -> None:
     play = Play(people="c")
     assert [one.ident("c-1") for one in play.claim()] == ["c-1.1.a.1", "c-1.1.b.1"]

@@ -109,6 +109,8 @@ def test_a_discussion_ends_in_minutes(
     assert said(team, "hall")[-1] == ("moderator", shown["summary"])
     made = team.json("channel", "post", "tea", "Coffee?", "--as", "alice")
     assert made["reply"] == "This discussion is closed."
+    page = team.root / "memory/shared/channels/tea.md"
+    page.with_stem("tea (1)").write_bytes(page.read_bytes())
     team.json("forget", "tea", "--yes")
     kept = [one for one in team.root.rglob("*") if one.is_file() and "henry.sh" not in one.name]
     assert not [one for one in kept if b"Green tea it is." in one.read_bytes()]
