@@ -53,8 +53,9 @@ class AgentSettings(Facts):
     faults: list[str] = []  # why it cannot be run as it is, one line each
 
     def digest(self) -> str:
-        """Return what changes when these settings are mended."""
-        return digest(repr(self))[:16]
+        """Return what changes when these settings are mended, or a file that the command names."""
+        named = [one for one in self.argv if one[:1] == "/" and os.path.isfile(one)]
+        return digest(repr((self, [os.stat(one).st_mtime_ns for one in named])))[:16]
 
 
 class Limits(Record):

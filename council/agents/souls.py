@@ -41,8 +41,7 @@ def read(root: str, ident: str) -> Soul | None:
     """Return what the file of one agent says; None where it has none."""
     made, where = Soul(id=ident), f"{FOLDER}/{ident}/SOUL.md"
     try:
-        data = content(f"{root}/{where}", MOST_BYTES)
-        if data is None:
+        if (data := content(f"{root}/{where}", MOST_BYTES)) is None:
             return None
         head, made.persona = _parted(data)
         found = _facts(head, where)

@@ -9,7 +9,6 @@ from council.runs.work import Run, Use
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
 ADA = AgentSettings(id="ada", driver="command", argv=["x"])
-MENDED = AgentSettings(id="ada", driver="command", argv=["y"])
 
 
 def after(*events, state=None):
@@ -52,13 +51,14 @@ def test_an_agent_that_fails_three_times_in_a_row_rests(codes, rests):
             assert registry.rest_of(state, ADA, NOW + timedelta(minutes=minutes)) is None
 
 
-def test_mended_settings_end_the_rest_and_the_count():
-    state = registry.new()
+def test_a_mended_file_or_setting_ends_the_rest_and_the_count(tmp_path):
+    state, own = registry.new(), ADA.copy(argv=["x", f"{tmp_path}/agent.py"])
     for number in range(3):
-        state = ended(state, number, "crashed")
-    assert registry.rest_of(state, MENDED, NOW) is None
-    assert state.failing["ada"].count == 3
-    state = ended(state, 4, "crashed", MENDED)
+        state = ended(state, number, "crashed", own)
+    assert registry.rest_of(state, own, NOW) and not registry.rest_of(state, ADA, NOW)
+    (tmp_path / "agent.py").touch()
+    assert registry.rest_of(state, own, NOW) is None
+    state = ended(state, 4, "crashed", own)
     assert state.failing["ada"].count == 1
 
 
