@@ -162,17 +162,22 @@ class App:
         """Return a template of the package, such as `prompts/{lang}/call.md`, filled in."""
         from council.kernel import words  # late: only who is run is told something
 
-        lang = self.settings.language or "en"
-        return words.fill(words.template(template.format(lang=lang)), values)
+        path = template.format(lang=self.settings.language or "en")
+        forms = words.load(f"{os.path.dirname(path)}/terms.txt")
+        return words.fill(words.template(path), values, forms)
 
     def told(self, template: str, agent: str, state: Any, values: dict[str, Any]) -> str:
         """Return a template filled in for an agent, with its `name` and `persona`.
 
         `b` marks off what others said: nobody knew it who wrote before this revision of `state`.
         """
+        from council.archive import artifacts  # late: as above
+
         soul = self.soul(agent)
         persona = soul.persona.strip() if soul else ""
-        own = {"name": self.settings.agent(agent, soul).name, "persona": persona}
+        own: dict[str, Any] = {"name": self.settings.agent(agent, soul).name, "persona": persona}
+        shown = [one["id"] for one in values.get("texts", ())]
+        own["artifacts"] = [one for one in artifacts.named(f"{values}") if one not in shown]
         boundary = ids.digest(f"{state.mark}{values}")[:8]
         return self.filled(template, {**own, "b": boundary, **values})
 

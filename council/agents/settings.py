@@ -181,8 +181,7 @@ def parsed(content: bytes) -> Settings:
     with open(f"{os.path.dirname(__file__)}/values.toml", "rb") as file:
         checks = tomllib.load(file)
     try:
-        text = content.decode("utf-8-sig")
-        found = tomllib.loads(text)
+        found = tomllib.loads(content.decode("utf-8-sig"))
         made.tables = {name: found.pop(name) for name in OTHERS if name in found}
         codec.encoded(made.tables)
     except (ValueError, RecursionError) as error:

@@ -77,6 +77,11 @@ def is_id(text: str) -> bool:
     return len(text) == 68 and text[:4] == "art_" and not set(text[4:]) - _HEX
 
 
+def named(text: str) -> list[str]:
+    """Return the ids of the artifacts that a text names."""
+    return sorted(filter(is_id, {f"art_{part[:64]}" for part in text.split("art_")[1:]}))
+
+
 def read(path: str) -> bytes | None:
     """Return the bytes of a plain file, None where there is none; links and pipes are refused."""
     with files.reported("read", path):

@@ -8,7 +8,7 @@ prompt: what everybody said last as far as it fits, and the form of the answer.
 
 from __future__ import annotations
 
-from council.archive.artifacts import is_id
+from council.archive import artifacts
 from council.councils import model as m
 from council.councils import sight
 from council.councils.model import Entry, Participant, State
@@ -206,8 +206,7 @@ class _Told:
         code = digest("\n".join([state.mark, self.agent, *fixed, *short]))[:8]
         while any(code in text for text in (*fixed, *short)):
             code = digest(code)[:8]
-        every = (state.topic, *fixed, *texts)
-        named = {f"art_{part[:64]}" for text in every for part in text.split("art_")[1:]}
+        every = "\n".join((state.topic, *fixed, *texts))
         entries = [
             {**vars(one), "id": self.ident(one), "text": text,
              "false": [f"“{cut(said.text.translate(_BARE), 40)}”"
@@ -216,7 +215,7 @@ class _Told:
         return {
             "b": code, "limit": limit, "brief": brief, "private": private, "notes": notes,
             "cut": short != texts, "entries": entries,
-            "guided": guided, "artifacts": sorted(filter(is_id, named)),
+            "guided": guided, "artifacts": artifacts.named(every),
             "blockers": [b.copy(text=cut(self.text(b.text), 200)) for b in sight.blockers(state)],
         }  # fmt: skip
 

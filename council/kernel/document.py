@@ -378,8 +378,7 @@ class Document(Generic[S]):
 
     def _agrees(self) -> bool:
         """Return whether the page is what the last line says."""
-        found = self._seen.digest if self._seen else ""
-        return self.page is None or found == self._last.page
+        return self.page is None or (self._seen.digest if self._seen else "") == self._last.page
 
     def _old(self) -> list[str]:
         """Return the paths of pages that were put aside."""

@@ -155,8 +155,7 @@ def engine_status(app: App) -> dict[str, Any]:
 def engine_leave(app: App) -> dict[str, Any]:
     """Go on alone with what is here; `missing` says why that may not be the newest."""
     facts = _engine_of(app)
-    missing = shared.driver().leave(app.state_folder, facts)
-    return {"machine": facts["machine"], "missing": missing}
+    return {"machine": facts["machine"], "missing": shared.driver().leave(app.state_folder, facts)}
 
 
 def _engine_of(app: App) -> dict[str, Any]:
