@@ -180,8 +180,9 @@ class _Rooms(KindRow):
     def status(self, app: App, name: str, state: Room) -> dict[str, Any]:
         made, folder = super().status(app, name, state), self.document(app, name).folder
         what = {"name": name, "code": "kept", "what": "an edit of the page could not be used"}
-        kept = [f"read {folder}/conflicts/{file}" for file in state.kept_aside]
-        made["problems"] = [{**what, "fix": fix} for fix in kept]
+        kept = [one for one in files.names(f"{folder}/conflicts") if one in state.kept_aside]
+        fixes = [f"use what counts of {folder}/conflicts/{one}, then delete it" for one in kept]
+        made["problems"] = [{**what, "fix": fix} for fix in fixes]
         if state.channel and not app.world.get(DISCORD):
             what |= {"code": "discord", "what": f"{name} is not read: {DISCORD} is not set"}
             what["fix"] = "set it, also in the file of keys that `council schedule --install` names"
