@@ -169,8 +169,7 @@ def _told(app: App, state: State, given: Given, following: str = "") -> Said:
     more["dissent"] = [{**one, "said": _sentence(one["position"])} for one in done["dissent"]]
     reply = "ask-fr" if state.lang == "fr" else "ask"
     said = Said(data=done, more={**more, "next": following}, code=code, reply=reply)
-    width = columns(sys.stdout) or COLUMNS * bool(following)  # a play is read by people
-    return said.copy(text=wrapped(text(said), width))
+    return said.copy(text=wrapped(text(said), columns(sys.stdout) or COLUMNS * bool(following)))
 
 
 class _Screen:

@@ -160,19 +160,23 @@ def routes(stream: Stream) -> APIRouter:
     """Return the routes of streams."""
     router = APIRouter(prefix=PREFIX, tags=["events"], default_response_class=_EventStream)
 
+    async def events(about: str, last: str) -> Any:
+        await stream.look()
+        return _EventStream(stream.follow(about, last), headers={"X-Accel-Buffering": "no"})
+
     @router.get("/events")
     @router.get("/councils/{name}/events")
     @router.get("/rooms/{name}/events")
-    async def follow(name: Line = "", last: Last = "") -> Any:
+    async def follow(request: Request, name: Line = "", last: Last = "") -> Any:
         """Send what happens, as it happens; `name` is the only document that is meant."""
-        await stream.look()
-        return _EventStream(stream.follow(name, last), headers={"X-Accel-Buffering": "no"})
+        found = await run_in_threadpool(named.meant, opened(request), name) if name else None
+        return await events(found[1].peek().name if found else "", last)
 
     @router.get("/debates/{id}/events")
     async def debate(request: Request, id: Name, last: Last = "") -> Any:
         """Send what happens in a debate, as it happens."""
         state = await run_in_threadpool(api.debate, opened(request), id)
-        return await follow(state.conversation_id, last)
+        return await events(state.conversation_id, last)
 
     return router
 

@@ -39,7 +39,8 @@ def test_a_debate_from_its_start_to_its_end(served) -> None:
         assert (again.status_code, again.json()["code"]) == (409, "over")
     assert program.get(where).json()["completedAt"]
     assert [one["id"] for one in program.get(f"{API}/debates").json()] == [session["id"]]
-    assert program.get(f"{API}/debates/c{'0' * 24}").status_code == 404
+    for path in (f"debates/c{'0' * 24}", "councils/none/events", "rooms/none/events"):
+        assert program.get(f"{API}/{path}").status_code == 404
 
 
 def test_a_repeated_start_makes_one_debate(served) -> None:
