@@ -53,7 +53,8 @@ def show(app: App, given: Given) -> Said:
 
                 reads = app.env.get("COUNCIL_AGENT") == which  # itself
                 row |= {"inbox": inbox} if (inbox := service.inbox(app, which, reads)) else {}
-            return Said(data=row, more={"data": known}, reply="facts")
+            text = codec.printed(row) * (given.format == "json")
+            return Said(data=row, text=text, more={"data": known}, reply="facts")
     form = "consensus" if given.consensus else given.format
     data, text = named.show(app, which, form, given.at or 0, given.last or 0)
     if given.section and "contributions" in data:  # of which there is one

@@ -291,8 +291,7 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
     facts: dict[str, Any] = {"url": url, "machine": 0, "ready": False}
     if bool(server.ask("SELECT 1 FROM council.machines LIMIT 1")) == begins:
         what = f"{server.name} has {'a' if begins else 'no'} council"
-        verb = "join" if begins else "init"
-        raise Conflict("wrong-engine", what, f"council engine {verb} URL")
+        raise Conflict("wrong-engine", what, f"council engine {'join' if begins else 'init'} URL")
     os.makedirs(state, exist_ok=True)
     files.replace(f"{state}/engine", codec.encoded(facts), 0o600)  # commands are refused now
     try:

@@ -45,8 +45,8 @@ class reported:  # noqa: N801 - reads as a statement: with reported("write", pat
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if not isinstance(error, OSError):
             return
-        both = (error.filename2, error.filename)
-        path = next((one for one in both if isinstance(one, str)), self._path)
+        place = error.filename2 or error.filename  # of two the one that is wanted
+        path = place if isinstance(place, str) else self._path
         reason = "it is a link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
         message = f"cannot {self._doing} {path}: {reason}"
         if error.errno in _NO_FILE:

@@ -31,8 +31,11 @@ def show(app: App, which: str, form: str = "", at: int = 0, last: int = 0) -> tu
     are wanted, 0 for all.
     """
     which = which or app.env.get("COUNCIL_NAME", "")
-    if which and not app.is_open(which) and (kind := app.other(which)):
-        return kind.shown(app, which, kind.document(app, which).read(), last)
+    is_talk = form in ("consensus", "debate-session") or app.is_open(which)
+    if which and not is_talk and (kind := app.other(which)):
+        found = kind.document(app, which)
+        data, text = kind.shown(app, which, found.peek(at) if at else found.read(), last)
+        return data, codec.printed(data) if form == "json" else text
     state = service.find(app, which, at)
     if form == "consensus":
         return views.consensus(state)

@@ -142,7 +142,7 @@ class KindRow:
         waiting = sorted(wanted - {*running})
         status = "at work" if running or waiting else "quiet"
         made = {"name": name, "status": status, "waiting": waiting, "running": running}
-        return {**made, "problems": []}
+        return {**made, "problems": [], "createdAt": getattr(state, "created_at", "")}
 
     def line(self, row: dict[str, Any]) -> str:
         """Return a row of `status` as one line for people."""

@@ -65,8 +65,7 @@ def play(app: App, opening: service.Opening, script: Script) -> Iterator[State]:
         text, status = script(state, agent)
         # The round is named, since the same words in the next round are an answer of their own.
         stated = service.Stated(status=status.lower(), task=f"{state.conversation_id}.{state.tour}")
-        done = service.respond(app, made["name"], agent, text, stated)
-        if done["outcome"] != "recorded":
+        if service.respond(app, made["name"], agent, text, stated)["outcome"] != "recorded":
             raise Unexpected("stuck", f"{agent}'s script has no further answer in {state.phase}")
     yield app.closed(made["conversationId"]).peek()
 
