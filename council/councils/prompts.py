@@ -54,19 +54,19 @@ def prompt(
         "persona": persona, "checklist": checklist.strip(), "run": run, "typed": run is None,
         "task": task, "form": task in _FORMS, "verb": _FORMS.get(task, "respond"),
     }  # fmt: skip
-    parts = ["frame", *([task, "answer"] if task else [])]
+    parts = ["frame", *([task] if task not in ("", "question") else []), *["answer"] * bool(task)]
     texts = (words.template(f"prompts/{state.lang}/{part}.md") for part in parts)
     return "\n".join(words.fill(text, values, told.forms) for text in texts)
 
 
 def _short(told: _Told, task: str) -> str:
     """Return the prompt for a model that reads little: what fits, and the form of the answer."""
-    asked, folder = task in _FORMS, f"prompts/{told.state.lang}"
-    form = words.template(f"{folder}/{task}.md").partition("\n```\n")[2].partition("\n```")[0]
-    values = {**told.values(task), "form": asked, "b": "12345678"}
+    folder, name = f"prompts/{told.state.lang}", task if task in _FORMS else "short"
+    form = words.template(f"{folder}/{name}.md").partition("\n```\n")[2].partition("\n```")[0]
+    values = {**told.values(task), "form": form, "b": "12345678"}
     values |= {} if task == "question" else {task: True, "question": ""}
     values |= {} if task == "vote" or values["given"] else {"options": []}
-    template = words.template(f"{folder}/short.md") + form * asked
+    template = words.template(f"{folder}/short.md") + form
     values |= told.said(len(words.fill(template, {**values, "texts": True}, told.forms)))
     values["texts"] = values["brief"] or values["entries"]
     return words.fill(template, values, told.forms)

@@ -77,7 +77,7 @@ def test_a_council_says_how_many_agreed(agreed: int, n: int, blockers: int, told
 
 
 def test_both_languages_have_the_same_words_and_places() -> None:
-    parts = ("frame", "answer", "contribution", "turn", "vote", "synthesis", "question", "terms")
+    parts = ("frame", "answer", "contribution", "turn", "vote", "synthesis", "short", "terms")
     names = [f"prompts/{{}}/{part}.{'txt' if part == 'terms' else 'md'}" for part in parts]
     for name in [*names, "texts/tally-{}.txt", "texts/minutes-{}.txt"]:
         en, fr = (words.template(name.format(lang)) for lang in ("en", "fr"))
