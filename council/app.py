@@ -184,7 +184,8 @@ class App:
     def check_format(self, is_look: bool = False) -> None:
         """Write `.council/format`, unless for a look, or refuse a folder of another version."""
         path = f"{self.state_folder}/format"
-        found = files.read(path)
+        with files.reported("read", path):
+            found = files.read(path)
         if found is None:
             from council.setup import init  # late: only in a new workspace
 

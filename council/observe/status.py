@@ -39,8 +39,7 @@ _OURS = r"council-[a-z0-9_-]+-conversation\.md|\d{4}-\d\d-\d\d-[a-z0-9-]+\.md"
 def problem(where: str, key: str, /, **values: Any) -> Problem:
     """Return one row of `problems` from `texts/problems.txt`; its code is the key or `code`."""
     what, _, fix = words.load("texts/problems.txt")[key].partition(" | ")
-    told = {"name": where, **values}
-    made = {"name": where, "code": values.get("code", key)}
+    told, made = {"name": where, **values}, {"name": where, "code": values.get("code", key)}
     return {**made, "what": what.format_map(told), "fix": fix.format_map(told)}
 
 

@@ -81,7 +81,7 @@ def judged(
         elif not by_tool and is_blank(output.text):
             last = readers.words_of(said.strange or errors * (not said.is_over), failed=False)
             output.code = readers.classified(last).replace("crashed", "no-answer")
-            output.words = readers.told(last or said.strange) or "it ended without an answer"
+            output.words = readers.told(last or said.strange)
     else:
         last = said.fault or readers.words_of(errors)
         if code not in ("", "hopeless"):
@@ -93,7 +93,8 @@ def judged(
             silently = ", silently" * (not said.text)
             output.words = readers.told(last) or f"it ended with {how}{silently}"
             output.words += f" ({how})" if output.code == "crashed" and last and exit_code else ""
-    output.words = "".join(filter(str.isprintable, " ".join(output.words.split())))
+    words = "".join(filter(str.isprintable, " ".join(output.words.split())))
+    output.words = words or "it ended without an answer" * (output.code == "no-answer")
     return output
 
 

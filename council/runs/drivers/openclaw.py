@@ -27,8 +27,7 @@ def run(agent: AgentSettings, prompt: str, place: RunPlace) -> Output:
     trace = place.variables.get("COUNCIL_TRACE") or place.id.rsplit(".", 3)[0]
     mine = trace if len(trace) == 36 else f"{trace}-{digest(place.root)[:8]}"  # no UUID
     key, limit = f"agent:{agent.id}:council:{mine}".lower(), place.seconds
-    seconds = max(1, int(limit - min(_SLACK, limit / 4)))
-    env = place.environment(())
+    seconds, env = max(1, int(limit - min(_SLACK, limit / 4))), place.environment(())
     shell = {name: one for name, one in env.items() if name.startswith(("COUNCIL_", "TRACE"))}
     note = f"{place.root}/{_FOLDER}/{digest(key)}.json"
     os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
