@@ -224,7 +224,7 @@ def parsed(content: bytes) -> Settings:
         if agent.faults and {"argv", "preset", "base_url"} & table.keys():
             agent.driver = agent.driver or "command"  # it is no person
     for name, keys in checks["keys"].items():
-        odd = [key for key in made.tables.get(name, {}) if camel(key) not in map(camel, keys)]
+        odd = [key for key in made.tables.get(name, {}) if key not in keys]
         unknown += [words.unknown(f"{name}.", key, keys) for key in odd]
     for key in ("role", "dirigentRole"):  # a slave with a slip here would decide by itself
         if made.tables.get("relay", {}).get(key, "master") not in ("master", "slave"):

@@ -93,14 +93,14 @@ def test_a_file_that_is_gone_or_no_file_leaves_the_last_one_in_force(root):
 
 def test_what_is_harmless_is_named(root):
     wrong = 'colour = "red"\n[limits]\nmax_runs = 1\n[agents.ada]\nargv = "x"\n[agents."A b"]\n'
-    put(root, f"{wrong}[hook]\n[relay]\nrol = 1\ntokenEnv = 2\n")
+    put(root, f'{wrong}[hook]\n[relay]\ntokenEnv = 2\n[tasks]\nreplyTimeout = "1h"\n')
     found = load(root)
     assert found.faults == [
         "council.toml: unknown setting colour",
         "council.toml: unknown setting hook; did you mean hooks?",
         "council.toml: unknown setting limits.max_runs",
         "council.toml: unknown setting agents.A b",
-        "council.toml: unknown setting relay.rol; did you mean role?",
+        "council.toml: unknown setting relay.tokenEnv; did you mean token_env?",
         "council.toml: agents.ada.argv must be a list of texts, not 'x'",
     ]
     assert found.agent("ada").faults and found.agent("ada").driver == "command"  # no person
