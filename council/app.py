@@ -163,7 +163,7 @@ class App:
         from council.kernel import words  # late: only who is run is told something
 
         path = template.format(lang=self.settings.language or "en")
-        forms = words.load(f"{os.path.dirname(path)}/terms.txt")
+        forms = words.load(f"texts/question-{path.split('/')[1]}.txt")
         return words.fill(words.template(path), values, forms)
 
     def told(self, template: str, agent: str, state: Any, values: dict[str, Any]) -> str:

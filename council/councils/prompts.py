@@ -115,7 +115,7 @@ class _Told:
         self.guidance = [one for one in seen if one.kind == "guidance" and not short]
         last = {(one.agent, one.kind == "guidance"): one for one in seen}
         self.entries = list(last.values()) if short else [e for e in seen if e not in self.guidance]
-        self.terms = words.load(f"prompts/{state.lang}/terms.txt")
+        self.terms = words.load(f"texts/question-{state.lang}.txt")
 
         def told(own: str, other: str) -> Any:
             return lambda who: self.terms[own if who == agent else other].format(it=self.at(who))

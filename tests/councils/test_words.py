@@ -77,9 +77,9 @@ def test_a_council_says_how_many_agreed(agreed: int, n: int, blockers: int, told
 
 
 def test_both_languages_have_the_same_words_and_places() -> None:
-    parts = ("frame", "answer", "contribution", "turn", "vote", "synthesis", "short", "terms")
-    names = [f"prompts/{{}}/{part}.{'txt' if part == 'terms' else 'md'}" for part in parts]
-    for name in [*names, "texts/tally-{}.txt", "texts/minutes-{}.txt"]:
+    parts = ("frame", "answer", "contribution", "turn", "vote", "synthesis", "short")
+    names = [f"prompts/{{}}/{part}.md" for part in parts]
+    for name in [*names, *(f"texts/{one}-{{}}.txt" for one in ("question", "tally", "minutes"))]:
         en, fr = (words.template(name.format(lang)) for lang in ("en", "fr"))
         sign = r"\{[?!*/]?[\w.:-]*\}"
         assert sorted(re.findall(sign, en)) == sorted(re.findall(sign, fr)), name
