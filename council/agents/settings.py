@@ -53,8 +53,8 @@ class AgentSettings(Facts):
     faults: list[str] = []  # why it cannot be run as it is, one line each
 
     def digest(self) -> str:
-        """Return what changes when these settings are mended, or a file that the command names."""
-        named = [one for one in self.argv if one[:1] == "/" and os.path.isfile(one)]
+        """Return what changes when these settings are mended, or the program that is named."""
+        named = [one for one in self.argv[:2] if one[:1] == "/" and os.path.isfile(one)]
         return digest(repr((self, [os.stat(one).st_mtime_ns for one in named])))[:16]
 
 

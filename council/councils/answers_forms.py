@@ -148,8 +148,7 @@ def _position(words: str, form: Form) -> str:
     if search("kept", plain(words)):  # perhaps said again behind it, with more
         again = words.partition(":")[2].strip()
         return again if form.held and len(again.split()) > 7 else form.held
-    named = search("an option", plain(words))
-    if named and named[1].upper() in form.options:
+    if (named := search("an option", plain(words))) and named[1].upper() in form.options:
         return form.options[named[1].upper()]
     too_long = len(words) > 600 or len(pattern("{=sentence}", "").findall(words)) > 4
     return "" if too_long or search("no position", plain(words)) else _unwrapped(unmarked(words))

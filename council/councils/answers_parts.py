@@ -65,8 +65,7 @@ def _inside(text: str) -> str:
     if text[:1] == "{" and half == again:
         return half
     value = _json(text) if text[:1] in ("{", "[", '"') else None
-    texts = _texts(value)
-    if len(texts) == 1 and not search("key of a form", text):
+    if len(texts := _texts(value)) == 1 and not search("key of a form", text):
         return texts[0]
     if value is None and "\n" not in text and text.count("\\n") > 2:  # typed in a shell
         return text.replace("\\n", "\n").replace('\\"', '"')

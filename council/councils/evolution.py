@@ -85,8 +85,7 @@ def _begun(state: State, event: Event) -> None:
 
 def _give_floor(state: State, at: str) -> None:
     """Start the turn of the next speaker: it has its share of the phase's time."""
-    now = state.round()
-    if not now.parallel:
+    if not (now := state.round()).parallel:
         shares = 1 if now.phase == SYNTHESIZE else max(1, len(now.order))
         state.timeout_at = times.later(at, timedelta(seconds=state.config.timeout // shares))
 
@@ -133,8 +132,7 @@ def _answered(state: State, event: Event) -> None:
 
 def _keep_draft(state: State, agent: str, said: str = "") -> None:
     """Move the draft of an agent to the notes, unless its words are in what the agent said."""
-    draft = plain(state.drafts.pop(agent, ""))
-    if draft and draft not in plain(said):
+    if (draft := plain(state.drafts.pop(agent, ""))) and draft not in plain(said):
         state.notes += [*([""] if state.notes else []), *draft.split("\n")]
 
 

@@ -132,8 +132,7 @@ def _given(stated: Stated, form: Form) -> tuple[Heard, set[str]]:
     if stated.choice and not choice:
         hint = f"one of {', '.join([*form.options, 'new', 'abstain'])}"
         raise Invalid("bad-choice", f"not a choice: {cut(stated.choice, 80)}", hint)
-    level = stated.confidence
-    if level not in (None, 1, 2, 3, 4, 5):
+    if (level := stated.confidence) not in (None, 1, 2, 3, 4, 5):
         raise Invalid("bad-confidence", f"not a confidence: {level}", "a whole number from 1 to 5")
     position = stated.position.strip()
     parts = {f"stance:{peer}" for peer in stances} | ({"confidence"} if level else set())
@@ -151,8 +150,7 @@ def quotations(text: str, said: list[tuple[str, str]], names: dict[str, str]) ->
     spoken = [(who, _plain(words)) for who, words in said]
     made, of, quoted = list[Quote](), "", ""
     for line in [*text.split("\n"), ""]:
-        start = line.lstrip()
-        if start.startswith(">"):
+        if (start := line.lstrip()).startswith(">"):
             words, who = start.lstrip("> "), _named(start, names)
             if who and words.strip(" @*_:—–-").casefold() in (who, names[who].casefold()):
                 of = who  # a line that says only whose words these are

@@ -301,8 +301,7 @@ def kind_of(phase: str) -> str:
 
 def phases(procedure: str, chosen: list[str]) -> list[str]:
     """Return the phases that will be taken, SYNTHESIZE the last; [] chooses all."""
-    known = PHASES.get(procedure)
-    if known is None:
+    if (known := PHASES.get(procedure)) is None:
         raise Usage("bad-procedure", f"no such procedure: {procedure}", "council or deliberation")
     names = [name.strip().upper() for name in chosen]
     picked = [phase for phase in known if phase in names or not names or phase == SYNTHESIZE]

@@ -101,8 +101,7 @@ def _config(app: App, opening: Opening, found: dict[str, Participant]) -> Config
     for what, known in (("mode", MODES), ("order", ORDERS)):
         if (value := stated.get(what, known[0])) not in known:
             raise Usage(f"bad-{what}", f"no such {what}: {value[:40]}", f"use {', '.join(known)}")
-    options = stated.get("options", [])
-    if options and opening.procedure == "council":
+    if (options := stated.get("options", [])) and opening.procedure == "council":
         what = "options are voted on, and a council has no vote"
         raise Usage("bad-options", what, "add --procedure deliberation, or leave them out")
     if len({" ".join(words(one)) or one for one in options}) < len(options):

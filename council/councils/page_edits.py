@@ -186,8 +186,7 @@ class _Edits:
         `was` is its draft on the base, `is_new` whether `text` says something else.
         """
         word, entry = self.words.get(ident, ""), self.entry(ident)
-        one = self.now.participants.get(ident)
-        if one is None or self.now.tour > self.base.tour:
+        if (one := self.now.participants.get(ident)) is None or self.now.tour > self.base.tour:
             if one and word in ANSWERED and text:
                 self.decide(ident, text, word)
             elif is_new:

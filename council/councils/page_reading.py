@@ -121,8 +121,7 @@ class Page:
         for ident in self.part(dict, "participants"):
             word = self.part(dict, "participants", ident).get("status", "")
             made |= {f"label {ident}": ident, f"status {ident}": str(word).upper()}
-        issues = self.part(object, "convergence", "blockingIssues")
-        if isinstance(issues, list):
+        if isinstance((issues := self.part(object, "convergence", "blockingIssues")), list):
             made |= {"blocker": "", **{f"blocker {letters(str(one))}": one for one in issues}}
         return {path: str(value) for path, value in made.items() if value is not None}
 

@@ -227,8 +227,7 @@ def _fitting(texts: list[str], room: int, note: str) -> list[str]:
     """Return texts that fit: the oldest are cut first, none below an equal share."""
     share, over, made = room // max(1, len(texts)), sum(map(len, texts)) - room, []
     for text in texts:
-        more = min(over, len(text) - share)
-        if more > 0:
+        if (more := min(over, len(text) - share)) > 0:
             over -= more
             text = f"{text[:-more].rstrip()}\n\n{note.format(it=more)}"
         made.append(text)

@@ -83,6 +83,22 @@ class _Conversations(KindRow):
         most = {k: getattr(app.settings.limits, f"{k}_per_council") for k in state.config.usual}
         return rules.ceiling(state.copy(config=state.config.copy(**most)), "")
 
+    def mended(self, app: App, state: State) -> list[Work]:
+        from council.agents import programs  # late: only after failures
+        from council.runs.starting import registry_of  # late: as above
+
+        gone = {} if state.paused_at or state.ended_at else state.round().absent
+        last = {run.agent: run for run in state.runs.by_id.values() if run.tour == state.tour}
+        able = [who for who in gone if who in last and not rules.ceiling(state, who)]
+        found = [last[who] for who in able if last[who].code in work.FINAL]
+        known, made = registry_of(app).failing if found else {}, list[Work]()
+        for run in [run for run in found if run.agent in known]:
+            agent, before = app.settings.agent(run.agent, app.soul(run.agent)), known[run.agent]
+            if before.settings != agent.digest() or run.words.startswith("not found"):
+                again = Work(agent=run.agent, task=run.task, tour=run.tour, attempt=run.attempt + 1)
+                made += [] if programs.fault(agent, app.world, app.root)[0] else [again]
+        return made
+
     def passed(self, one: Work, code: str, words: str, at: datetime) -> list[Event]:
         return [rules.passed(one.agent, one.tour, times.text(at), code, words)]
 
@@ -94,8 +110,7 @@ class _Conversations(KindRow):
 
         document, path = app.conversation(name), ""
         try:
-            state = document.read()
-            if not state.ended_at:
+            if not (state := document.read()).ended_at:
                 return ""
             heartbeat.end_runs(app, state.runs.by_id.values())
             with files.Lock(f"{app.state_folder}/minutes.lock"):  # one file, whoever comes first

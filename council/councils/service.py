@@ -235,8 +235,7 @@ def steered(app: App, which: str, verb: str, by: str, given: dict[str, Any]) -> 
     """Carry out a verb of a person with those of the `given` values that it takes."""
     if verb not in _TAKES:
         raise NotFound("not-found", f"no such verb: {verb[:40]!r}", f"use {', '.join(_TAKES)}")
-    words = {key: given[key] for key in _TAKES[verb].split() if given.get(key)}
-    if "more" in words:
+    if "more" in (words := {key: given[key] for key in _TAKES[verb].split() if given.get(key)}):
         words["more"] = times.duration(words["more"])
     return steer(app, app.find(which), verb, *[by] * (verb == "sign"), by=by, **words)
 

@@ -21,8 +21,7 @@ def tally(state: State, *, closing: bool = False) -> Tally:
     rounds = []
     for one in state.talks():
         said = said_by(state, one.tour) if closing or one.tour != state.sealed() else []
-        kind = "blind" if one.blind else "parallel" if one.parallel else "turn"
-        if kind != "turn":
+        if (kind := "blind" if one.blind else "parallel" if one.parallel else "turn") != "turn":
             said.sort(key=lambda entry: place.get(entry.agent, len(place)))
         kind = "vote" if one.phase == m.VOTE else kind
         rounds.append((kind, [(entry.agent, entry.heard) for entry in said]))

@@ -106,8 +106,7 @@ def held_after(heard: Heard, held: str, options: list[Option], vote: bool, by: s
         return heard.choice
     if heard.choice == "abstain" or not heard.position or (heard.unchanged and not heard.choice):
         return held
-    found = same(heard.position, [one.text for one in options])
-    if found is not None:
+    if (found := same(heard.position, [one.text for one in options])) is not None:
         return options[found].letter
     if vote and held and not heard.moved and heard.choice != "new":
         return held

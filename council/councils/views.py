@@ -21,8 +21,7 @@ def place(state: State) -> dict[str, Any]:
 
 def transition(state: State, events: list[Event]) -> dict[str, str] | None:
     """Return from which phase to which events led, and why; None where none ended."""
-    closed = [one for one in events if one["type"] == "round.closed"]
-    if not closed:
+    if not (closed := [one for one in events if one["type"] == "round.closed"]):
         return None
     was = next((one.phase for one in state.rounds if one.tour == closed[0]["tour"]), "")
     to = next((one["phase"] for one in events[::-1] if one["type"] == "round.begun"), was)

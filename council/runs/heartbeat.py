@@ -42,8 +42,7 @@ def beat(
     hint, met, waits, errors = Hint(app.root, app.now), set(), set[str](), list[Any]()
     for row in app.kinds:
         for name in [only] if only else row.names(app):
-            place = row.place(name)
-            if hint.skips(*place):
+            if hint.skips(*(place := row.place(name))):
                 continue
             met.add(name)
             try:
@@ -149,8 +148,7 @@ def _resting(app: App, row: KindRow, state: Any) -> list[Event]:
 
 def note_ends(app: App, runs: Any) -> None:
     """Tell the registry of ended runs that it does not know yet; each counts once."""
-    ended = [run for run in runs if run.outcome]
-    if not ended:
+    if not (ended := [run for run in runs if run.outcome]):
         return
     from council.agents import registry  # late: an idle heartbeat has no ended runs
 

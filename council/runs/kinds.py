@@ -122,6 +122,10 @@ class KindRow:
         """Return which ceiling is reached that the settings have lowered meanwhile, "" for none."""
         return ""
 
+    def mended(self, app: App, state: Any) -> list[Work]:
+        """Return further attempts of runs that failed for good, whose agents were mended since."""
+        return []
+
     def passed(self, work: Work, code: str, words: str, at: datetime) -> list[Event]:
         """Return the events by which the document goes on without an agent that is not run."""
         return []

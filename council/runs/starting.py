@@ -99,7 +99,7 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
     """
     document, started, claimed = row.document(app, name), Started(), list[Place]()
     elsewhere = ""  # what stands for an agent that OpenClaw lets no shell of an agent start
-    wanted = row.module.work(state, app.now)
+    wanted = [*row.module.work(state, app.now), *row.mended(app, state)]
     registry = registry_of(app) if wanted else None
     for one in wanted:
         agent = app.settings.agent(one.agent, app.soul(one.agent))
@@ -133,8 +133,7 @@ def _elsewhere(app: App) -> str:
     from council.agents import programs  # late: only inside of OpenClaw
 
     job, path = files.read(f"{app.root}/{CLOCK}", 1000), app.env.get("PATH", "")
-    program = programs.which("openclaw", path)
-    if not (job and program):
+    if not (job and (program := programs.which("openclaw", path))):
         return "openclaw-shell"
     argv = ["openclaw", "cron", "run", job[0].decode("ascii", "replace").strip()]
     processes.spawn(program, argv, app.env, [], [])
@@ -150,7 +149,8 @@ def _claim(
 
     def decide(state: Any) -> list[Event]:
         ident = row.ident(state)
-        if one.ident(ident) != place.run or one not in row.module.work(state, app.now):
+        wanted = [*row.module.work(state, app.now), *row.mended(app, state)]
+        if one.ident(ident) != place.run or one not in wanted:
             return []
         held = {"place": place.number, "token": digest(place.token)}
         return [work.claimed(one, ident, app.now, lease, **held)]

@@ -149,8 +149,7 @@ class Supervisor:
         alone = os.open(self.folder, os.O_RDONLY)
         try:
             while is_alone := locks(alone) and os.path.isdir(self.folder):
-                left = until - time.monotonic()
-                if left <= 0 or self.ended or self.nudged:
+                if (left := until - time.monotonic()) <= 0 or self.ended or self.nudged:
                     break
                 time.sleep(min(left, 0.5))
             return is_alone

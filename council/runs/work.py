@@ -117,8 +117,7 @@ def evolve(runs: Runs, event: Event) -> None:
     runs.estimated += 0 if use.tokens else use.estimated or 0
     runs.usd += use.usd or 0.0
     runs.unpriced += use.usd is None
-    run = runs.by_id.get(ident)
-    if run is None or run.outcome:
+    if (run := runs.by_id.get(ident)) is None or run.outcome:
         return
     run.ended, run.use, run.cut = event["at"], use, event.get("cut", "")
     run.outcome = event["type"].removeprefix("run.")

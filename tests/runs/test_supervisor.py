@@ -122,15 +122,14 @@ def test_failures_are_tried_again_without_a_heartbeat(council):
 
 
 @pytest.mark.slow
-def test_a_further_try_is_made_with_mended_settings(council):
-    council.begin(ada="exit 1", cid="sleep 60", backoff="4s")
-    until(lambda: council.starts("ada"))
-    mended = council.root / "mended.sh"
-    mended.write_text(f"#!/bin/sh\n{SPEAKS}\n")
-    mended.chmod(0o755)
+@pytest.mark.parametrize("fails", ["exit 1", "echo 'Error: 401 Unauthorized' >&2; exit 1"])
+def test_a_further_try_is_made_with_mended_settings(council, fails):
+    council.begin(ada=fails, cid="sleep 60", backoff="4s")
+    until(lambda: any(one.code for one in council.state().runs.by_id.values()))
+    council.run("heartbeat")
     settings = council.root / "council.toml"
-    settings.write_text(settings.read_text().replace("ada.sh", "mended.sh"))
-    until(lambda: council.said("ada") == [1])
+    settings.write_text(settings.read_text().replace(f"{council.root}/ada.sh", '/bin/echo", "Yes.'))
+    beats(council, lambda: council.said("ada") == [1])
     assert len(council.starts("ada")) == 1
 
 
