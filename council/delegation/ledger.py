@@ -189,11 +189,11 @@ def limits_of(
 
 def repeats(state: State, made: Call, now: datetime) -> Call | None:
     """Return the call that asked the same in the same form, if it has its answer or is at work."""
-    ago = times.text(now - timedelta(milliseconds=made.limits["dedupeWindowMs"]))
+    window = timedelta(milliseconds=made.limits["dedupeWindowMs"])
     keyed, what = with_key(state.calls, made), (made.task_hash, made.pair(), made.expected_schema)
     same = [one for one in state.calls if (one.task_hash, one.pair(), one.expected_schema) == what]
-    same = [one for one in same if not one.status or one.at > ago] + [keyed] * bool(keyed)
-    return next((one for one in same[::-1] if one.status in ("", OK)), None)
+    same = [o for o in same if not o.status or abs(now - times.instant(o.at)) < window]
+    return next((o for o in [*[keyed] * bool(keyed), *same[::-1]] if o.status in ("", OK)), None)
 
 
 def accept(
@@ -214,7 +214,7 @@ def accept(
         _check_depth(state, made)
     most, sent = limits["pairRateLimitPerMinute"], [*state.messages, *state.calls]
     mine = sorted(times.instant(one.at) for one in sent if one.pair() == made.pair())
-    recent = [at for at in mine if now - at < MINUTE]
+    recent = [at for at in mine if abs(now - at) < MINUTE]  # or the clock was set back
     if len(recent) >= most:
         wait = (recent[-most] if most else now) + MINUTE - now
         what = f"{made.pair()} has had its pairRateLimitPerMinute = {most}"
