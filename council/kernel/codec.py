@@ -67,7 +67,7 @@ def encoded(value: Any) -> bytes:
 def loads(data: str | bytes, where: str = "the text") -> Any:
     """Return the value of a JSON text; `where` names the text in errors (Invalid, `bad-json`)."""
     try:
-        text = (data if isinstance(data, str) else data.decode()).lstrip("\ufeff").strip(" \t\r\n")
+        text = (data if isinstance(data, str) else data.decode()).strip("\ufeff \t\r\n")
         value, end = _scan(text, 0)
         if end != len(text):
             raise ValueError("text after the value")

@@ -152,6 +152,7 @@ plain = st.recursive(
 @given(plain | st.just({"\u2028": "\x9b\u202e"}), st.text(st.characters(categories=["Cs", "L"])))
 def test_json_round_trip(value, halves):
     assert codec.loads(codec.printed(value)) == value
+    assert codec.loads("\ufeff{}\r\n".encode()) == {}  # as editors of Windows save it
     assert not {*"\n\x9b\u2028\u202e"} & {*codec.printed(value)}
     assert codec.loads(codec.dumps(value)) == codec.loads(codec.dumps(value, spaced=True)) == value
     assert codec.loads(codec.encoded([value, halves])) == [value, halves]
