@@ -154,9 +154,9 @@ def added(now: Room, page: str, at: datetime) -> Taken:
 def speaker(state: Room, name: str) -> tuple[str, str | None]:
     """Return author and agent that a name means, however it is written; never the moderator."""
     name = hearing.same_name(name)
-    name = texts(state.lang)["person"] if name == model.MODERATOR else name
+    name = texts(state.lang)["person"] if name in ("", model.MODERATOR) else name
     for ident, one in state.members.items():
-        if name in (ident, hearing.same_name(one.name)):
+        if name in map(hearing.same_name, (ident, one.name, f"{one.emoji} {one.name}")):
             return ident, one.agent_id
     return name[:64], None
 

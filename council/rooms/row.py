@@ -56,7 +56,7 @@ def author(app: App, state: Room, by: str) -> tuple[str, str | None, str]:
         raise Refused("moderator", "nobody speaks for the moderator", "say --as ID")
     ident, agent = page.speaker(state, by)
     if ident not in state.members:
-        ident, one = member(app, by)
+        ident, one = member(app, ident)
         agent = one.agent_id
     app.check_run(agent or ident, is_agent=agent is not None)
     return ident, agent, "verified" if app.env.get("COUNCIL_TOKEN") else "claimed"

@@ -125,7 +125,8 @@ def test_observers(app: App) -> None:
 @pytest.mark.parametrize(
     ("by", "who"),
     [("Henry", ("henry", "henry")), (" @SAGE ", ("sage", "sage")), ("Zoe", ("zoe", None)),
-     ("Anna  Müller", ("anna müller", None))],
+     ("Anna  Müller", ("anna müller", None)), ("🦉 Henry", ("henry", "henry")),
+     ("**", ("person", None))],
 )  # fmt: skip
 def test_who_speaks(app: App, by: str, who: tuple[str, str | None]) -> None:
     assert author(app, ROOMS.document(app, "den").peek(), by) == (*who, "claimed")
