@@ -6,7 +6,7 @@ import os
 
 from council.kernel import files, ids, times
 from council.kernel.document import Document
-from council.kernel.errors import Refused, Unexpected
+from council.kernel.errors import Invalid, Refused, Unexpected
 from council.kernel.ids import cut
 from council.kernel.page import one_line, shown
 from council.kernel.record import TYPE_CHECKING, Any, camel
@@ -44,6 +44,8 @@ def member(app: App, word: str) -> tuple[str, Member]:
     name = " ".join(word.strip(" @").split())[:64]
     known = starting.registry_of(app, True).identities.get(name)
     ident = known.agent_id if known else hearing.same_name(name)
+    if not ident:
+        raise Invalid("no-name", f"not a name: {word[:40]!r}", "name an agent or a person")
     if agent := souls.agents(app.root, app.settings).get(ident):
         return ident, Member(agent_id=ident, name=agent.name, emoji=agent.emoji)
     # One that is known all the same is an agent of another program.
