@@ -57,7 +57,7 @@ def artifact_fetch(app: App, given: Given) -> Said:
     if given.out:
         path = os.path.abspath(given.out)
         if os.path.lexists(path) and not os.path.isfile(path):  # a device, which may be in use
-            raise Invalid("not-a-file", f"{given.out} is no regular file", "leave out --out")
+            raise Invalid("not-a-file", f"{given.out} is no regular file", "name a file with --out")
         artifacts.put(path, data, replace=True)
         return Said(data=made, text=f"{given.out}: {len(data)} bytes")
     if not given.json:

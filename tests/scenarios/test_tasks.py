@@ -211,4 +211,4 @@ def test_hooks_and_the_board_know_requests_and_rooms(office: Workspace) -> None:
     found = [(one["type"], one["artifactIds"]) for one in map(json.loads, rows)]
     assert found == [("artifact.publish", [kept]), ("artifact.fetch", [kept])]
     refused = office.run("artifact", "fetch", kept, "--out", str(office.root)).stderr
-    assert f"cannot write {office.root}: Is a directory" in refused
+    assert f"{office.root} is no regular file (name a file with --out)" in refused
