@@ -293,7 +293,7 @@ def _answer(who: str, entry: Entry, told: dict[str, str]) -> Iterator[str]:
 
 
 def _words(state: Any) -> dict[str, str]:
-    return words.load(f"texts/progress-{state.lang}.txt")
+    return words.load(f"texts/cures-{state.lang}.txt")
 
 
 def trial(app: App, given: Given) -> Said:
