@@ -229,7 +229,7 @@ def _blockers_in_prose(text: str, form: Form) -> list[str]:
     said = [one.strip() for one in re.split(r"(?<=[.!?])\s|\n", text)]
     said = [one for one in said if search("a blocker", plain(one[:999]))]
     other = rf"{{=no blocker}}|^\W*{Names(form.peers).one}{{=called so}}"
-    other += "|{=own blocker}" * bool(form.blockers)
+    other += "|{=own blocker}" * bool(form.blockers) + "|{=known blocker}" * form.raised
     return [one for one in said if not pattern(other, plain(one)).search(plain(one[:999]))][:1]
 
 

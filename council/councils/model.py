@@ -89,8 +89,8 @@ class Form(Record, settled=True):
     """What an answer was asked for: in a `turn`, `vote`, `synthesis` or (free) `contribution`.
 
     `peers` (id to name) are the others, `needs` are owed a stance, `options` are by letter, `held`
-    was the position, `blockers` are the author's own, an echo of `prompt` is cut off, `asked` is
-    what is asked again (`Fault.part`).
+    was the position, `blockers` are the author's own, `raised`: somebody's is open, an echo of
+    `prompt` is cut off, `asked` is what is asked again (`Fault.part`).
     """
 
     kind: str = "turn"
@@ -103,6 +103,7 @@ class Form(Record, settled=True):
     prompt: str = ""
     asked: list[str] = []
     blockers: list[str] = []
+    raised: bool = False
 
 
 class Entry(Record, settled=True):

@@ -98,6 +98,8 @@ def unmasked(state: State, author: str, text: str) -> str:
     """Return a text with `@id` in the place of the pseudonyms by which its author knows others."""
     known = state.config.anonymous and author in state.participants
     for who, mask in pseudonyms(state, author).items() if known else ():
+        for tour in range(1, state.tour + 1) if len(who) > 2 else ():  # the names of texts
+            text = _replaced(text, f"{tour}-{mask}", f"{tour}-{who}")
         text = _replaced(_replaced(text, f"@{mask}", f"@{who}"), mask, f"@{who}")
     return text
 
@@ -176,8 +178,9 @@ class _Told:
             "absent": [{"tour": past.tour, "who": who, "code": cut(why.code, 40)}
                        for past in state.rounds for who, why in past.absent.items()],
             phase: True, f"{phase}_{config.mode}": True, f"mode_{config.mode}": council,
-            "council": council, "deliberation": not council, "early": config.mode in m.EARLY_MODES,
-            "blind": now.blind, "statuses": task == "contribution" and state.phase != m.COLLECT,
+            "council": council, "deliberation": not council, "blind": now.blind,
+            "early": phase == "challenge" and config.mode in m.EARLY_MODES,
+            "statuses": task == "contribution" and state.phase != m.COLLECT,
             "challenged": [self.ident(e) for e in others
                            if any(_replaced(e.text, one, "") != e.text for one in called)],
             "needs": needs, "guides": guides, "lines": needs or guides, "tally": tally,

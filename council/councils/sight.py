@@ -122,6 +122,7 @@ def form(state: State, agent: str) -> Form:
     now, who = state.round(), state.participants
     peers = {peer: who[peer].name for peer in who if peer != agent}
     made = Form(kind=m.kind_of(now.phase), lang=state.lang, author=agent, peers=peers)
+    made.raised = bool(blockers(state))
     raised = [one for one in state.blockers if one.agent == agent and one.open]
     made.blockers += [one.text for one in raised if one.tour < now.tour or agent in now.asked]
     for entry in said_by(state, now.tour) if agent in now.asked else []:
