@@ -41,13 +41,10 @@ _BROKEN = (LookupError, TypeError, ValueError, AttributeError, Invalid)
 class Change(Record):
     """What a command did: the state after it, and the events with those that became due.
 
-    `rev` is the newest revision. If its `op` was there before, nothing was written: `repeated`,
-    with revision and events of the first time.
+    If its `op` was there before, nothing was written: the events are those of the first time.
     """
 
     state: Any
-    rev: int
-    repeated: bool = False
     events: list[Any] = []
 
 
@@ -133,9 +130,7 @@ class Document(Generic[S]):
             except NotFound:  # another machine closed it after our commit
                 if not made:
                     raise
-        [(done, events)] = made
-        rev = done.rev if done else self._state.rev
-        return Change(state=self._state, rev=rev, repeated=bool(done), events=events)
+        return Change(state=self._state, events=made[0])
 
     def close(self, ident: str, is_meant: Callable[[S], bool] | None = None) -> None:
         """Remove the page, and move the folder to `.council/closed/<ident>`.
@@ -189,8 +184,8 @@ class Document(Generic[S]):
         if made:
             return
         done = self._journal.find("op", said["op"]) if said["op"] else None
-        made.append((done, done.events if done else self._commit(decide(self._state), **said)))
-        if made[0][1] and not done:
+        made.append(done.events if done else self._commit(decide(self._state), **said))
+        if made[0] and not done:
             if not self._publish():
                 self._settle()
         elif self._last:

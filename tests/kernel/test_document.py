@@ -210,7 +210,7 @@ def test_a_journal_that_someone_else_appends_to(tmp_path):
         return note("ours")(state)
 
     change = one.change(decide, by="x", at=AT + timedelta(hours=1))
-    assert calls == [1, 2] and change.state.notes == ["theirs", "ours"] and change.rev == 3
+    assert calls == [1, 2] and change.state.notes == ["theirs", "ours"] and change.state.rev == 3
 
 
 def test_what_the_journal_has_is_read_while_the_disk_is_full(tmp_path, monkeypatch):

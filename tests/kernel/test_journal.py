@@ -46,7 +46,7 @@ def test_a_torn_first_line_never_was(tmp_path):
         document(tmp_path).read()
     assert not document(tmp_path).exists()
     change = document(tmp_path).change(toy.opened("id2", "bob"), by="x", at=AT, create=True)
-    assert change.rev == 1 and document(tmp_path).read().conversation_id == "id2"
+    assert change.state.rev == 1 and document(tmp_path).read().conversation_id == "id2"
 
 
 @pytest.mark.parametrize(

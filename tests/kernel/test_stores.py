@@ -73,13 +73,13 @@ def draft(text):
 
 def test_what_is_decided_and_due_is_one_revision_everywhere(machines):
     machines.opened("ann", "bob")
-    assert machines.change(1, toy.answer("ann", "yes")).rev == 2
+    assert machines.change(1, toy.answer("ann", "yes")).state.rev == 2
     assert machines.change(0, toy.answer("ann", "yes")).events == []
     with pytest.raises(Refused):
         machines.change(1, toy.answer("ann", "no"))
     change = machines.change(0, toy.answer("bob", "no"), op="key", via="http")
     assert [event["type"] for event in change.events] == ["answered", "closed"]
-    assert (change.rev, change.repeated, machines.both().tour) == (3, False, 2)
+    assert (change.state.rev, machines.both().tour) == (3, 2)
     lines = machines.document(1).history()
     last = lines[-1]
     assert [line.rev for line in lines] == [1, 2, 3]
@@ -133,7 +133,7 @@ def test_segments_are_the_same_everywhere_and_a_key_counts_once(machines, monkey
     assert one._folded(one.history())[0] == states[-1]
     assert [one.peek(rev) for rev in range(3, 43)] == states
     again = machines.change(0, note("twice"), op='key "1"')
-    assert (again.repeated, again.rev, again.events) == (True, first.rev, first.events)
+    assert (again.state, again.events) == (states[-1], first.events)
     assert machines.both().notes == ["once"]
 
 
