@@ -61,7 +61,7 @@ class Engine:
 
     def __init__(self, state: str, server: Server, machine: int) -> None:
         self.state, self.server, self.machine = state, server, machine
-        self._root = state.removesuffix(_STATE)
+        self.root = state.removesuffix(_STATE)
 
     # Receiving
 
@@ -92,7 +92,7 @@ class Engine:
                 continue  # another process has received it
             if ".." in place.split("/"):
                 raise Invalid("bad-place", f"{self.server.name} names a file {place[:80]!r}")
-            path = f"{self._root}{place}" if place[0] == "/" else f"{self.state}/{place}"
+            path = f"{self.root}{place}" if place[0] == "/" else f"{self.state}/{place}"
             if kind == "file":
                 self._receive_file(place, path, head, data.decode())
             elif place[0] == "/":
@@ -147,7 +147,7 @@ class Engine:
         Nothing happens if its name was given anew: the first line is another one.
         """
         folder = f"{self.state}/{place}"
-        journal, page = Journal(folder), page and f"{self._root}/{page}"
+        journal, page = Journal(folder), page and f"{self.root}/{page}"
         try:
             own = next(journal.raws(), ("",))[0]
         except Invalid:
@@ -264,9 +264,9 @@ class SharedJournal(Journal):
         """Do nothing: what was fetched is durable elsewhere."""
 
     def move(self, folder: str, page: str) -> None:
-        state, root = f"{self._engine.state}/", self._engine.state.removesuffix(_STATE)
-        to, facts = folder.removeprefix(state), {"place": self._place}
-        facts |= {"page": page.removeprefix(f"{root}/"), "first": next(self.raws())[0]}
+        to = folder.removeprefix(f"{self._engine.state}/")
+        facts = {"place": self._place, "page": page.removeprefix(f"{self._engine.root}/")}
+        facts["first"] = next(self.raws())[0]
         moves = "UPDATE council.log SET place = %s WHERE place = %s", (to, self._place)
         row = to, "closed", self.last, codec.encoded(facts)
         self._engine.commit(row, self._place, self.last, [moves])
@@ -302,9 +302,8 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
     files.remove(f"{state}/engine.at")
     engine = Engine(state, server, facts["machine"])
     engine.fetch()
-    root = state.removesuffix(_STATE)
-    for name in [one for folder in folders for one in glob.glob(f"{folder}/*", root_dir=root)]:
-        path = f"{root}/{name}"
+    for name in [n for folder in folders for n in glob.glob(f"{folder}/*", root_dir=engine.root)]:
+        path = f"{engine.root}/{name}"
         if os.path.isfile(path) and not os.path.islink(path) and (found := files.read(path)):
             engine.put(f"/{name}", found[0], False)
     files.replace(f"{state}/engine", codec.encoded({**facts, "ready": True}), 0o600)
@@ -313,21 +312,20 @@ def join(state: str, url: str, begins: bool, folders: list[str]) -> Engine:
 
 def _entered(state: str, server: Server, begins: bool) -> int:
     """Enter this machine and, if it begins, all lines that are here; return its number."""
-    rows, heads = list[Row](), dict[str, str]()
+    rows = list[Row]()
     for path in sorted(glob.glob("**/journal.jsonl", root_dir=state, recursive=True)):
         place = os.path.dirname(path)
         if place.startswith("conflicts/"):
             continue  # it was put aside
         with files.Lock(f"{state}/{place}/lock"):  # who is at work is waited for
-            for head, raw in Journal(f"{state}/{place}").raws():
-                heads[place] = head
-                rows.append((place, "line", head, raw))
+            lines = Journal(f"{state}/{place}").raws()
+            rows += [(place, "line", head, raw) for head, raw in lines]
 
     def act(cursor: Any, _: bool) -> int:
         query = "INSERT INTO council.machines (name) VALUES (%s) RETURNING number"
         number = int(cursor.execute(query, (socket.gethostname(),)).fetchone()[0])
         cursor.executemany(_INSERT, [(*row, number) for row in rows if begins])
-        for place, head in heads.items():
+        for place, head in {place: head for place, _, head, _ in rows}.items():
             query = "SELECT 1 FROM council.log WHERE head = %s"
             if place != "registry" and not cursor.execute(query, (head,)).fetchone():
                 what = f"this workspace has {place}, which {server.name} does not know"
