@@ -7,6 +7,7 @@ that was ever printed, so that pages of earlier versions are read, too.
 
 from __future__ import annotations
 
+from _collections_abc import Callable  # `collections` is slow to import
 from itertools import groupby
 
 from council.councils import model, sight
@@ -15,10 +16,7 @@ from council.councils.model import Absence, Entry, Participant, Round, State, fi
 from council.councils.verdict import held_after
 from council.kernel import ids, words
 from council.kernel.page import END, as_typed, mark, one_line, quoted, shown, state_block
-from council.kernel.record import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from council.kernel.record import Any
 
 WIDTH = 72
 
