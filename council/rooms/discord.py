@@ -77,12 +77,12 @@ async def _fetch(app: App, room: Any, member: Any, rest: Any) -> None:
     known, last = starting.registry_of(app, True).identities, state.read
     me, channel = await rest.fetch_my_user(), await rest.fetch_channel(int(state.channel))
     for account, one in known.items():
+        there = member(app, account)[1]
         try:
             await rest.fetch_member(channel.guild_id, int(account))
         except hikari.NotFoundError:
-            events += decisions.join(state, one.agent_id, None, app.now)
-        else:
-            events += decisions.join(state, one.agent_id, member(app, account)[1], app.now)
+            there = None
+        events += decisions.join(state, one.agent_id, there, app.now)
     found = rest.fetch_messages(channel.id, after=hikari.Snowflake(last))
     async for said in found.limit(MOST_READ):
         last = str(said.id)

@@ -99,8 +99,7 @@ def evolve(state: Room, event: Event) -> None:
     elif kind == "completed":
         state.completed_at, state.summary = event["at"], event["summary"]
     else:  # `mode`, `tied` and `filed` say new values of fields
-        names = {key: Room._names[key] for key in event if key in Room._names}
-        state.__dict__.update({name: event[key] for key, name in names.items()})
+        state.__dict__.update({Room._names[key]: event[key] for key in event if key in Room._names})
 
 
 def _said(state: Room, event: Event) -> None:
