@@ -57,9 +57,8 @@ def heard(
     """
     form = sight.form(state, agent).copy(prompt=prompt)
     words, stated = answers.said(text, form), stated or Stated()
-    given, parts = Heard(), set[str]()
+    given, parts = _given(stated, form)
     if stated.is_answer():
-        given, parts = _given(stated, form)
         words = written(given, words, form)
     if state.config.anonymous:
         from council.councils import prompts  # late: most councils have no pseudonyms

@@ -129,21 +129,20 @@ def respond(app: App, name: str, agent: str, text: str, stated: Stated) -> dict[
     if stated.check:
         events = decide(app.conversation(name).read())
         after: dict[str, Any] = {"outcome": "checked", "minutes": "", "woken": []}
-        moved = None
     else:
         try:
             change, after = _change(app, name, decide, agent)
         except Refusal as refusal:
             _keep_refused(app, before, agent, text, refusal)
             raise
-        events, moved = change.events, transition(change.state, change.events)
-        after["outcome"] = decisions.outcome_of(events)
+        events, after["outcome"] = change.events, decisions.outcome_of(change.events)
     made = next((one for one in events if one.get("agent") == agent and "text" in one), {})
     if not events:  # it was read before, perhaps in another round
         known, mine = decisions.mark(said.text), [e for e in before.entries if e.agent == agent]
         entry = [e for e in mine if known in (*e.parts, decisions.mark(e.text))][-1]
         said, made = said.copy(heard=entry.heard), fields(entry, "tour phase status")
     tour, is_asked = made.get("tour", before.tour), made.get("type") == "asked"
+    moved = transition(before, events)
     return {**after, **place(before)} | {
         **{"agent": agent, "phase": made.get("phase", before.phase), "tour": tour},
         "task": f"{before.conversation_id}.{tour}.{agent}",
