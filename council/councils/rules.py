@@ -89,9 +89,7 @@ def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None
         return None
     moments = [state.ended_at or state.timeout_at or ""]
     for one, after in _tries(state):
-        if one.agent not in by_hand and after.open:
-            moments.append(state.runs.by_id[after.open].lease)
-        elif one.agent not in by_hand and one.attempt:
+        if one.agent not in by_hand and (after.open or after.attempt):
             moments.append(after.at or state.updated_at)
     return min((times.instant(moment) for moment in moments if moment), default=None)
 

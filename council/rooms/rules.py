@@ -307,8 +307,6 @@ def wake(state: Room, by_hand: frozenset[str] = frozenset()) -> datetime | None:
     """
     after, moments = _try(state), [until(state), state.created_at if state.channel else ""]
     moments += [] if state.minutes else [state.completed_at]
-    if after and after.open:
-        moments.append(state.runs.by_id[after.open].lease)
-    if after and after.attempt and asked(state)[0] not in by_hand:
+    if after and (after.open or (after.attempt and asked(state)[0] not in by_hand)):
         moments.append(after.at or state.updated_at)
     return min((times.instant(one) for one in moments if one), default=None)

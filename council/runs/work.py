@@ -128,7 +128,7 @@ class Try(Record, settled=True):
     """What comes next: the number of a further `attempt`, or 0 for none."""
 
     attempt: int
-    at: str | None = None  # when it may begin at the earliest; None is at once
+    at: str | None = None  # when it may begin (None is at once), or the lease of what is `open`
     open: str = ""  # the id of the run that is under way, "" where none is
     gave_up: Run | None = None  # after it nothing is tried: it failed for good, or answered
 
@@ -145,7 +145,7 @@ def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedel
     if last is None or last.code == "ended":
         return Try(attempt=last.attempt + 1 if last else 1)
     if last.is_open():
-        return Try(attempt=0, open=last.id)
+        return Try(attempt=0, open=last.id, at=last.lease)
     count = sum(run.code != "ended" for run in own)
     if last.outcome == "answered" or last.code in FINAL or count >= ATTEMPTS:
         return Try(attempt=0, gave_up=last)

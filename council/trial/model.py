@@ -160,8 +160,8 @@ def due(state: State, now: datetime) -> list[Event]:
 def wake(state: State, by_hand: frozenset[str] = frozenset()) -> datetime | None:  # noqa: ARG001
     """Return when a run has to be over or may begin; talks wake the heartbeat themselves."""
     rows = _tries(state) if state.may() else []
-    moments = [state.runs.by_id[t.open].lease if t.open else t.at for _, t in rows]
-    return min((times.instant(one or state.created_at) for one in moments), default=None)
+    moments = [after.at or state.created_at for _, after in rows]
+    return min(map(times.instant, moments), default=None)
 
 
 def plain(text: str) -> str:

@@ -36,7 +36,7 @@ def runs_of(*rows: tuple[int, str, float]) -> Runs:
 SLOW = (1, "crashed", 5)
 ROWS = [  # runs of rounds 1 and 2, the round, the next attempt, after how many seconds
     ([], 1, 1, None),
-    ([(1, "open", 0)], 1, 0, None),
+    ([(1, "open", 0)], 1, 0, 120),  # its lease
     ([(1, "", 3)], 1, 0, None),
     # A failure: twice more, later and later; nothing said is asked again at once.
     ([(1, "crashed", 0.5)], 1, 2, 10.5),
