@@ -57,11 +57,10 @@ def _writers(state: State) -> list[str]:
 
 def _tries(state: State) -> list[tuple[Work, Try]]:
     """Return what comes next for each agent that is asked; people are never run."""
-    backoff, made = [timedelta(seconds=seconds) for seconds in state.config.backoff], []
-    people = [agent for agent, one in state.participants.items() if one.person]
+    people, made = [agent for agent, one in state.participants.items() if one.person], []
     for agent in [agent for agent in asked(state) if agent not in people]:
         task = "question" if agent in state.round().asked else m.kind_of(state.phase)
-        after = next_try(state.runs, agent, task, state.tour, backoff)
+        after = next_try(state.runs, agent, task, state.tour, state.config.backoff)
         made.append((Work(agent=agent, task=task, tour=state.tour, attempt=after.attempt), after))
     return made
 

@@ -287,8 +287,7 @@ def asked(state: Room) -> tuple[str, str]:
 
 def _try(state: Room) -> Try | None:
     agent, task = asked(state)
-    backoff = [timedelta(seconds=one) for one in state.backoff]
-    return runs.next_try(state.runs, agent, task, state.turn, backoff) if agent else None
+    return runs.next_try(state.runs, agent, task, state.turn, state.backoff) if agent else None
 
 
 def work(state: Room, now: datetime) -> list[Work]:

@@ -133,11 +133,11 @@ class Try(Record, settled=True):
     gave_up: Run | None = None  # after it nothing is tried: it failed for good, or answered
 
 
-def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedelta]) -> Try:
+def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[int]) -> Try:
     """Return what comes next for one task of one agent in one round.
 
-    Runs that somebody ended do not count: their agent did not fail. `backoff` is how long to wait
-    before the second and the third attempt; its last value holds for further ones.
+    Runs that somebody ended do not count: their agent did not fail. `backoff` has the seconds to
+    wait before the second and the third attempt; its last value holds for further ones.
     """
     of_task = (agent, task, tour)
     own = [run for run in runs.by_id.values() if (run.agent, run.task, run.tour) == of_task]
@@ -151,5 +151,6 @@ def next_try(runs: Runs, agent: str, task: str, tour: int, backoff: list[timedel
         return Try(attempt=0, gave_up=last)
     earliest = last.ended or last.at
     if backoff and last.code != "no-answer":
-        earliest = times.later(earliest, backoff[min(count, len(backoff)) - 1])
+        wait = timedelta(seconds=backoff[min(count, len(backoff)) - 1])
+        earliest = times.later(earliest, wait)
     return Try(attempt=last.attempt + 1, at=earliest)

@@ -130,8 +130,7 @@ def answer(state: Context) -> str:
 
 
 def _try(state: Context, one: Work) -> Try:
-    backoff = [timedelta(seconds=seconds) for seconds in state.rules.backoff]
-    return runs.next_try(state.runs, one.agent, one.task, one.tour, backoff)
+    return runs.next_try(state.runs, one.agent, one.task, one.tour, state.rules.backoff)
 
 
 def _of(hop: Hop) -> Work:

@@ -13,7 +13,7 @@ import unicodedata
 
 from council.kernel import ids, times
 from council.kernel.record import Record
-from council.kernel.times import datetime, timedelta
+from council.kernel.times import datetime
 from council.runs import work as runs
 from council.runs.work import Event, Runs, Try, Work
 
@@ -130,10 +130,10 @@ def evolve(state: State, event: Event) -> None:
 
 def _tries(state: State) -> list[tuple[Work, Try]]:
     """Return the single answers that are missing in the oldest open rounds, and what comes next."""
-    waits, tours = [timedelta(seconds=one) for one in state.backoff], range(1, state.tours() + 1)
+    tours = range(1, state.tours() + 1)
     missing = [(t, a) for t in tours for a in state.agents if f"{t}.{a}" not in state.singles]
     near = [(t, a) for t, a in missing if t < missing[0][0] + WINDOW]
-    tries = [(t, a, runs.next_try(state.runs, a, "single", t, waits)) for t, a in near]
+    tries = [(t, a, runs.next_try(state.runs, a, "single", t, state.backoff)) for t, a in near]
     of = Work(agent="", task="single", tour=0)
     return [(of.copy(agent=a, tour=t, attempt=n.attempt or 1), n) for t, a, n in tries]
 

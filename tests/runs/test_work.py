@@ -9,7 +9,7 @@ from council.runs import work
 from council.runs.work import Runs, Try, next_try
 
 NOW = datetime(2026, 11, 28, 9, 0, tzinfo=UTC)
-BACKOFF = [timedelta(seconds=10), timedelta(seconds=60)]
+BACKOFF = [10, 60]
 
 
 def after(seconds: float) -> str:
