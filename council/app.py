@@ -184,8 +184,7 @@ class App:
     def check_format(self, is_look: bool = False) -> None:
         """Write `.council/format`, unless for a look, or refuse a folder of another version."""
         path = f"{self.state_folder}/format"
-        with files.reported("read", path):
-            found = files.read(path)
+        found = files.content(path)
         if found is None:
             from council.setup import init  # late: only in a new workspace
 
@@ -193,7 +192,7 @@ class App:
             if not is_look or os.access(f"{self.root}/memory/shared", os.W_OK):
                 os.makedirs(self.state_folder, exist_ok=True)
                 files.replace(path, f"{FORMAT}\n".encode())
-        elif found[0].strip() != FORMAT.encode():
+        elif found.strip() != FORMAT.encode():
             what = f"{path} says {found[0]!r}; this version knows {FORMAT}"
             raise Invalid("newer-format", what, "install the version of council that wrote it")
 

@@ -246,9 +246,7 @@ def _seconds(text: str) -> int:
 
 def content(path: str, most: int = MOST_BYTES) -> bytes | None:
     """Return a file's bytes, None where there is none; pipes, folders and links are refused."""
-    with files.reported("read", path):
-        found = files.read(path, most)
-    return found[0] if found else None
+    return files.content(path, most)
 
 
 def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:

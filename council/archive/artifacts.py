@@ -38,7 +38,7 @@ def publish(root: str, data: bytes, kind: str, publisher: str, trace: str, at: s
     of = {"content_type": kind, "publisher": publisher, "trace_id": trace, "created_at": at}
     made = Artifact(artifact_id=f"art_{digest(data)}", size=len(data), **of)
     path = f"{root}/{FOLDER}/{made.artifact_id}"
-    if read(f"{path}.json") != data:  # missing, or damaged and mended by its own bytes
+    if files.content(f"{path}.json") != data:  # missing, or damaged and mended by its own bytes
         put(f"{path}.json", data, replace=True)
     is_new = put(f"{path}.meta.json", codec.encoded(made.to_json()) + b"\n")
     return made if is_new else about(root, made.artifact_id)
@@ -49,7 +49,7 @@ def fetch(root: str, ident: str) -> bytes:
     if not is_id(ident):
         raise Invalid("bad-artifact-id", f"not an artifact id: {ident[:80]!r}", "use art_SHA256")
     path = f"{root}/{FOLDER}/{ident}.json"
-    data = read(path)
+    data = files.content(path)
     if data is None:
         raise NotFound("no-artifact", f"no artifact {ident}", "council list artifacts")
     if f"art_{digest(data)}" != ident:
@@ -60,7 +60,7 @@ def fetch(root: str, ident: str) -> bytes:
 def about(root: str, ident: str) -> Artifact:
     """Return what is known about an artifact: id and size only where its facts cannot be read."""
     try:
-        facts = read(f"{root}/{FOLDER}/{ident}.meta.json") if is_id(ident) else b""
+        facts = files.content(f"{root}/{FOLDER}/{ident}.meta.json") if is_id(ident) else b""
         return Artifact.from_json(codec.loads(facts or b""))
     except Invalid:
         return Artifact(artifact_id=ident, size=len(fetch(root, ident)))
@@ -80,13 +80,6 @@ def is_id(text: str) -> bool:
 def named(text: str) -> list[str]:
     """Return the ids of the artifacts that a text names."""
     return sorted(filter(is_id, {f"art_{part[:64]}" for part in text.split("art_")[1:]}))
-
-
-def read(path: str) -> bytes | None:
-    """Return the bytes of a plain file, None where there is none; links and pipes are refused."""
-    with files.reported("read", path):
-        seen = files.read(path, MOST)
-    return seen[0] if seen else None
 
 
 def put(path: str, data: bytes, replace: bool = False) -> bool:

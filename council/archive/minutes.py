@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from council.archive.artifacts import put, read
+from council.archive.artifacts import put
 from council.kernel import codec, files, ids
 from council.kernel.errors import Invalid, NotFound, Refusal, Usage
 from council.kernel.page import decoded, plain
@@ -92,7 +92,7 @@ def block(path: str) -> Row:
 
 def rate(path: str, stars: int, by: str = "") -> dict[str, int]:
     """Rate minutes and return all ratings by person; one line changes, and no other byte."""
-    text = (read(path) or b"").decode("utf-8", "surrogateescape")  # written back as it is
+    text = (files.content(path) or b"").decode("utf-8", "surrogateescape")  # written back as it is
     ratings = _ratings(_row(path))
     if stars not in range(1, 6):
         raise Invalid("bad-stars", f"not a rating: {stars}", "give 1 to 5 stars")
@@ -165,7 +165,7 @@ def _has(row: Row, words: list[str]) -> bool:
 
 
 def _text(path: str) -> str:
-    return plain(decoded(read(path) or b""))
+    return plain(decoded(files.content(path) or b""))
 
 
 def _head(text: str) -> str:

@@ -8,7 +8,7 @@ from council.app import App
 from council.cli import printing
 from council.cli.printing import Said
 from council.cli.quick import Given
-from council.kernel import codec, times
+from council.kernel import codec, files, times
 from council.kernel.errors import Usage
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import named
@@ -135,11 +135,9 @@ def _artifacts(app: App) -> Rows:
 
 def _brief(app: App, which: str) -> Rows:
     """Return the brief of a hand-off, by the name of its file."""
-    from council.archive import artifacts  # late: as above
-
     name = which.rpartition("/")[2].removesuffix(".json")
     path = f"{app.root}/memory/shared/briefs/{name}.json"
-    found = artifacts.read(path) if "-to-" in name and len(name) <= 250 else None
+    found = files.content(path) if "-to-" in name and len(name) <= 250 else None
     return [{"brief": which, **codec.loads(found)}] if found else []
 
 

@@ -6,7 +6,7 @@ from council.councils import model as m
 from council.councils import sight
 from council.councils.evolution import said_by
 from council.councils.model import Entry, Event, Heard, State, Tally, fields
-from council.kernel import ids, times
+from council.kernel import files, ids, times
 from council.kernel.page import decoded, plain
 from council.kernel.record import Any
 
@@ -72,10 +72,10 @@ def consensus(state: State) -> tuple[dict[str, Any], str]:
 
 def text(state: State, root: str) -> str:
     """Return a conversation for people, without marks: its minutes once written, else its page."""
-    from council.archive.artifacts import read  # late: most texts are open
     from council.councils import kind  # late: see above
 
-    found = plain(decoded(read(f"{root}/{state.minutes}") or b"")) if state.minutes else ""
+    data = files.content(f"{root}/{state.minutes}") if state.minutes else b""
+    found = plain(decoded(data or b""))
     whole = found if f'"conversationId": "{state.conversation_id}"' in found else kind.render(state)
     whole = whole.partition("\n---\n")[2] if whole[:4] == "---\n" else whole
     blocks = whole.partition("<!--council-state")[0].split("\n\n")

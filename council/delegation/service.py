@@ -10,7 +10,7 @@ from council.archive import artifacts
 from council.delegation import ledger, routing
 from council.delegation.ledger import Call, Event, Message, State
 from council.delegation.row import CALLS
-from council.kernel import codec, ids, times
+from council.kernel import codec, files, ids, times
 from council.kernel.errors import Invalid, NotFound, Refusal, Refused
 from council.kernel.record import TYPE_CHECKING, Any, camel
 from council.kernel.times import timedelta
@@ -180,7 +180,7 @@ def policy_of(app: App, agent: str) -> ledger.Policy:
     """Return an agent's policy: without a file all may write to it, with a broken one nobody."""
     path = f"memory/agents/{agent}/policy.json"
     try:
-        data = artifacts.read(f"{app.root}/{path}")
+        data = files.content(f"{app.root}/{path}")
         return ledger.Policy.from_json(codec.loads(data, path) if data is not None else {}, path)
     except Invalid as error:
         fix = f"correct it, or delete it to allow every agent; until then none may call {agent}"

@@ -93,6 +93,13 @@ def read(path: str, most: int = 64 << 20) -> tuple[bytes, os.stat_result] | None
         os.close(descriptor)
 
 
+def content(path: str, most: int = 64 << 20) -> bytes | None:
+    """Return a file's bytes, None where there is none; what cannot be read is a refusal."""
+    with reported("read", path):
+        found = read(path, most)
+    return found[0] if found else None
+
+
 def look(path: str) -> Seen | None:
     """Return a page; wait up to 75 ms if it was just changed and looks half-written."""
     for _ in range(15):

@@ -38,9 +38,8 @@ def driver() -> Any:
 
 def facts(state: str) -> dict[str, Any]:
     """Return what `.council/engine` says: `url`, `machine` (its number), `ready`; {} without."""
-    with files.reported("read", f"{state}/engine"):
-        found = files.read(f"{state}/engine")
-    return dict(codec.loads(found[0], f"{state}/engine")) if found else {}
+    found = files.content(f"{state}/engine")
+    return dict(codec.loads(found, f"{state}/engine")) if found else {}
 
 
 def journal(folder: str, before: Journal | None = None) -> Journal:

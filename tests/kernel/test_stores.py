@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from council.archive import artifacts, minutes
-from council.kernel import shared
+from council.kernel import files, shared
 from council.kernel.document import Document
 from council.kernel.errors import Conflict, NotFound, Refusal, Refused
 from council.kernel.ids import digest
@@ -203,7 +203,7 @@ def test_files_reach_all_machines(machines):
     assert len({os.path.basename(path) for path in paths}) == 1
     minutes.rate(paths[1], 4, "ann")
     shared.fetch(machines.states[0])
-    assert b"ratings: ann 4" in (artifacts.read(paths[0]) or b"")
+    assert b"ratings: ann 4" in (files.content(paths[0]) or b"")
     assert not artifacts.put(paths[0], b"other")
 
 
