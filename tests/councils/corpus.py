@@ -7,7 +7,6 @@ not heard, and nobody is told.
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,12 +99,3 @@ def play(name: str) -> dict[str, list[tuple[str, list[str]]]]:
         verdict, parts = judge(row, read(row["text"], form_of(row)))
         verdicts.setdefault(verdict, []).append((row["id"], parts))
     return verdicts
-
-
-if __name__ == "__main__":
-    for corpus in sys.argv[1:] or ("answers", "answers-new", "answers-hard"):
-        played = play(corpus)
-        print(corpus, {verdict: len(ids) for verdict, ids in played.items()})
-        for verdict in ("wrong", "lost", "asked"):
-            for ident, parts in played.get(verdict, []):
-                print("  ", verdict, ident, parts)

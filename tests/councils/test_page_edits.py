@@ -415,14 +415,8 @@ def test_a_clone_with_both_sides_of_a_merge_or_a_new_participant() -> None:
 
 
 def test_other_files_are_not_adopted() -> None:
-    for text in (
-        "",
-        "# Title\n\nWords.",
-        "# Active conversation: x",
-        "<!--council-state [] -->",
-        "{}",
-    ):
-        assert page_reading.adopt(text) == []
+    others = ("# Title\n\nWords.", "# Active conversation: x", "<!--council-state [] -->", "{}")
+    assert [page_reading.adopt(text) for text in ("", *others)] == [[]] * 5
 
 
 JSON = st.recursive(

@@ -9,7 +9,7 @@ from council.councils import decisions, evolution, hearing, model, rules, sight
 from council.councils.hearing import Stated
 from council.councils.model import Fault, Heard, State
 from council.kernel import times
-from council.kernel.errors import Conflict, NotFound, Refusal, Refused
+from council.kernel.errors import Conflict, Refusal, Refused
 from council.runs import work as runs
 from tests.councils.play import FAULTY, Play
 from tests.vectors.rows import of
@@ -337,8 +337,6 @@ def test_words_of_a_person_are_acknowledged_by_the_next_answer() -> None:
     play.says("a")
     play.says("c")
     assert [*sight.acknowledged(play.state).values()] == [["a", "b", "c"], ["b"]]
-    with pytest.raises(NotFound):
-        play.do(decisions.say, "You?", "anna", to="nobody")
 
 
 def test_joining_and_leaving() -> None:
