@@ -8,6 +8,7 @@ module imports no regular expressions, which cost a third of Python's own start.
 from __future__ import annotations
 
 import codecs
+from itertools import groupby
 
 from council.kernel import ids
 from council.kernel.codec import dumps
@@ -109,14 +110,11 @@ def shown(text: str, level: int) -> str:
     if any(sign in text for sign in ("#", "\n-", "\n=", "\n ")):
         made = _with_headings(made, level)
     if any(sign in text for sign in ("<", "![", "]:")):
-        block: list[int] = []
-        for at, (line, code) in enumerate([*made, ("", True)]):
-            if not code and line.strip():
-                block.append(at)
-            elif block:
-                for n, neutral in zip(block, _neutral([made[n][0] for n in block]), strict=True):
-                    made[n] = (neutral, False)
-                block = []
+        blocks, made = groupby(made, lambda row: not row[1] and bool(row[0].strip())), []
+        for is_text, rows in blocks:
+            block = list(rows)
+            neutral = _neutral([line for line, _ in block]) if is_text else []
+            made += [(line, False) for line in neutral] or block
     kept: list[str] = []
     for line, code in made:
         if line.strip():
