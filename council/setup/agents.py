@@ -45,7 +45,7 @@ def add(
             souls.write(app.root, soul.copy(**changes))
         if discord:
             identities.register(app, ident, discord, facts.get("name") or "")
-        faults = identities.scan(app, from_) if from_ else []
+        faults = identities.look(app, from_) if from_ else []
         _save(app, data)
     except BaseException:
         if is_new:  # on a full disk files can be removed, not written

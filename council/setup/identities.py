@@ -39,14 +39,9 @@ def found(app: App) -> dict[str, tuple[str, str]]:
         return {}  # not ours: `agent add --from` says what is wrong with it
 
 
-def look(app: App) -> list[str]:
-    """Take in new accounts of the other program's file; return what contradicts ours."""
-    return _take(app, found(app))
-
-
-def scan(app: App, path: str) -> list[str]:
-    """Take in the identities of a file that are not there yet; return what contradicts ours."""
-    return _take(app, _read(path))
+def look(app: App, path: str = "") -> list[str]:
+    """Take in new accounts of a file, "" the other program's; return what contradicts ours."""
+    return _take(app, _read(path) if path else found(app))
 
 
 def _read(path: str) -> dict[str, tuple[str, str]]:

@@ -60,7 +60,7 @@ def test_a_scan_keeps_what_is_there(app: App, tmp_path: Path) -> None:
     made = agents.add(app, "ann", from_=str(tmp_path / "ego.json"))
     assert made["faults"] == [f"{FIRST} is other's already"]
     assert shown(app) == {FIRST: ["other", "other"], SECOND: ["home-researcher"] * 2}
-    assert identities.scan(app, f"{app.root}/{identities.FILE}") == []
+    assert identities.look(app, f"{app.root}/{identities.FILE}") == []
     (tmp_path / "ego.json").write_text("[1]")
     with pytest.raises(Refusal):
-        identities.scan(app, str(tmp_path / "ego.json"))
+        identities.look(app, str(tmp_path / "ego.json"))
