@@ -229,7 +229,6 @@ def content(path: str, most: int) -> bytes:
         if sys.stdin.isatty():
             err("council: type the text; Ctrl-D on a line of its own ends it")
         return sys.stdin.buffer.read(most + 1)
-    found = files.content(os.path.realpath(path), most)
-    if found is None:
+    if (found := files.content(os.path.realpath(path), most)) is None:
         raise Invalid("unreadable", f"no file {path}", "name a file that can be read")
     return found

@@ -24,8 +24,7 @@ def questions(path: str) -> list[Question]:
     """Return the questions of a file or pack; a row that is none is refused with its line."""
     made, hint = dict[str, Question](), "docs/trial.md shows what a row may say"
     pack = f"{PACKS}/{path}.jsonl" if ids.is_name(path) and not os.path.exists(path) else path
-    found = files.content(os.path.realpath(pack), _MOST)
-    if found is None:
+    if (found := files.content(os.path.realpath(pack), _MOST)) is None:
         raise NotFound("no-questions", f"no file {path}", "name a file, or known-answers")
     for at, line in enumerate(ids.checked_text(found, _MOST).split("\n"), 1):
         try:
