@@ -158,8 +158,3 @@ def rest_of(state: Registry, settings: AgentSettings, now: datetime) -> Failing 
     found = _before(state, settings.id, settings.digest())
     was_ahead = found.at > times.text(now + timedelta(minutes=1))  # the clock was set back
     return found if found.until > times.text(now) and not was_ahead else None
-
-
-def today(state: Registry, now: datetime) -> Day:
-    """Return what was used on the day of `now`."""
-    return state.days.get(times.text(now)[:10]) or Day()

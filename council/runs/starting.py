@@ -74,7 +74,8 @@ def hindrance(app: App, state: Any, agent: AgentSettings, limit: str = "") -> Hi
     if rest := registry.rest_of(state, agent, now):
         words = f"{agent.id} rests until {rest.until} after failures: {rest.words}"
         return Hindrance(code="resting", words=words, until=rest.until)
-    used, open_runs = registry.today(state, now), len(processes.held(app.state_folder))
+    used = state.days.get(times.text(now)[:10]) or registry.Day()
+    open_runs = len(processes.held(app.state_folder))
     for code, many in (("max_runs_per_day", used.runs + open_runs), ("max_usd_per_day", used.usd)):
         if 0 < (most := getattr(limits, code)) <= many:
             words = f"{code} = {most} of council.toml is reached for today"

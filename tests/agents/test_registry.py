@@ -67,7 +67,7 @@ def test_use_is_counted_once_and_by_day():
     state = ended(state, 1, usd=0.5)
     state = ended(state, 2, "crashed", usd=0.25)
     state = ended(state, 3, now=NOW + timedelta(days=1))
-    day = registry.today(state, NOW)
+    day = state.days[f"{NOW:%Y-%m-%d}"]
     assert (day.runs, day.usd, state.runs) == (2, 0.75, ["c.1", "c.2", "c.3"])
 
 
