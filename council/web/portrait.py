@@ -88,18 +88,16 @@ def meter(state: State, tally: Tally, who: Faces) -> Shown:
     """Return what each counted member says to what leads, and how many have to approve it."""
     side = next((one for one in tally.options if one.letter in tally.leading[:1]), None)
     is_council = state.procedure == "council"
-    groups = {word: getattr(side, key) for word, key in _SAYS.items()} if side else {}
-    groups = {"agree": tally.agreed} if is_council else groups
-    groups |= {"abstain": tally.abstained}
+    groups = {"agree": tally.agreed} if is_council else {}
+    if side and not is_council:
+        groups = {"agree": side.approve, "partial": side.partial, "disagree": side.disagree}
+    groups["abstain"] = tally.abstained
     said = {agent: word for word, many in groups.items() for agent in many}
     members = [a for a, one in state.participants.items() if is_council or not one.advocate]
     seats = [(who[a], said.get(a, "")) for a in members]
     seats.sort(key=lambda seat: [*groups, ""].index(seat[1]))
     return {"seats": seats, "count": len(groups.get("agree", ())), "n": tally.n,
             "needed": tally.threshold, "letter": side.letter if side else ""}  # fmt: skip
-
-
-_SAYS = {"agree": "approve", "partial": "partial", "disagree": "disagree"}
 
 
 def _people(app: App, state: State, tally: Tally, who: Faces) -> list[Shown]:
