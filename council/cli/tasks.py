@@ -63,16 +63,14 @@ def msg_parse(app: App, given: Given) -> Said:
     return replies[-1].copy(code=max(done.code for done in replies))
 
 
-def msg_build(app: App, given: Given) -> Said:
+def msg_build(app: App, given: Given) -> Said:  # noqa: ARG001 - it needs no workspace
     """Write a message of its fields; what is left out is filled in."""
-    del app  # it needs no workspace
     message = writing.build(given.fields, given.version or "V5", minimal=given.minimal)
     return Said(data={"text": message}, text=message)
 
 
-def msg_convert(app: App, given: Given) -> Said:
+def msg_convert(app: App, given: Given) -> Said:  # noqa: ARG001 - it needs no workspace
     """Write a message in another version, and say what is lost."""
-    del app  # as above
     path, how = given.sidecar, {"lossy": given.lossy, "structural": given.structural}
     record = None
     if path and os.path.exists(path):
