@@ -112,10 +112,6 @@ class Context(Record):
         hops = [one for one in self.hops.values() if one.state in OPEN and task in ("", one.task)]
         return sorted(hops, key=lambda one: (self.tasks[one.task].priority, one.number))
 
-    def children(self, hop: Hop) -> list[Hop]:
-        """Return the hops to which a hop handed its task on."""
-        return [one for one in self.hops.values() if one.source == hop.number]
-
     def is_full(self) -> bool:
         """Return whether further requests need a new context."""
         return self.count >= LAST_MESSAGE or len(self.tasks) >= LAST_TASK
@@ -252,6 +248,6 @@ def _answered(state: Context, event: Event, hop: Hop, message: Message) -> None:
 def _act(state: Context, hop: Hop, message: Message, at: str) -> None:
     """Let a worker act on a message, once all have answered to whom it handed its task on."""
     is_new = hop.number == message.number  # nobody has it from this hop yet
-    waits = not is_new and any(one.state in OPEN for one in state.children(hop))
+    waits = not is_new and any(one.source == hop.number for one in state.open_hops())
     hop.asked, hop.refusal = 0 if waits else message.number, ""
     hop.until = times.later(at, timedelta(seconds=state.rules.reply_timeout))

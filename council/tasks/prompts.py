@@ -46,7 +46,7 @@ def task(app: App, state: Context, hop: Hop, by_hand: bool) -> str:
     """Return what the worker of a hop is told: the task, what was said, the line to act on."""
     own = state.workers.get(hop.worker, Worker(agent_id=hop.agent))
     lines = {int(number): from_line(line) for number, line in state.lines.items()}
-    results = [one for one in state.children(hop) if one.result]
+    results = [one for one in state.hops.values() if one.source == hop.number and one.result]
     quotes: Rows = [
         {"of": f"M{number} {one.sender}>{one.receiver} {one.kind}", "text": one.data}
         for number, one in lines.items()
