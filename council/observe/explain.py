@@ -105,12 +105,12 @@ def word(which: str) -> Made | None:
 
     glossary = words.load("texts/words.txt")
     key = next((one for one in glossary if one.lower() == which.lower()), "")
-    if not key and not programs.cure(which, _ANY):
+    failed = f"a run of an agent failed for this reason | {programs.cure(which, _ANY)}"
+    meaning, _, fix = glossary.get(key, failed).partition(" | ")
+    if not (key or fix):
         return None
-    meaning, _, fix = glossary.get(key, "a run of an agent failed for this reason").partition(" | ")
-    fix, kind = (fix, "word") if key else (programs.cure(which, _ANY), "code")
-    way = [problem("", "refused", what="", fix=fix)] if fix else []
-    return _made(kind, key or which, key or which, next=[meaning], hindrances=way)
+    way, name = [problem("", "refused", what="", fix=fix)] if fix else [], key or which
+    return _made("word" if key else "code", name, name, next=[meaning], hindrances=way)
 
 
 def _made(kind: str, ident: str, name: str, **more: Any) -> Made:
