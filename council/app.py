@@ -15,7 +15,7 @@ from council.kernel.record import TYPE_CHECKING, Any
 from council.kernel.times import UTC, datetime
 
 if TYPE_CHECKING:
-    from council.agents.settings import Settings
+    from council.agents.settings import AgentSettings, Settings
     from council.agents.souls import Soul
     from council.runs.kinds import KindRow
     from council.runs.work import Run
@@ -224,6 +224,10 @@ class App:
         from council.agents import souls  # late: conversations name their members themselves
 
         return souls.read(self.root, agent)
+
+    def agent(self, ident: str) -> AgentSettings:
+        """Return the complete settings of an agent."""
+        return self.settings.agent(ident, self.soul(ident))
 
     def conversations(self) -> list[str]:
         """Return the names of the open conversations, also of pages that no command has seen."""

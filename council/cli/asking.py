@@ -142,7 +142,7 @@ def _refuse_in_vain(app: App, asked: service.Opening) -> None:
     """Refuse a council of which fewer than two could ever answer."""
     found, faults = openings.members(app, asked), []
     for ident in [ident for ident, one in found.items() if not one.person]:
-        code, words = programs.fault(status.settings_of(app, ident), app.world, app.root)
+        code, words = programs.fault(app.agent(ident), app.world, app.root)
         faults += [f"{ident}: {words}"] if code else []
     if faults and len(found) - len(faults) < 2:
         what = f"too few could answer: {'; '.join(faults)}"

@@ -93,7 +93,7 @@ class _Conversations(KindRow):
         found = [last[who] for who in able if last[who].code in work.FINAL]
         known, made = registry_of(app).failing if found else {}, list[Work]()
         for run in [run for run in found if run.agent in known]:
-            agent, before = app.settings.agent(run.agent, app.soul(run.agent)), known[run.agent]
+            agent, before = app.agent(run.agent), known[run.agent]
             if before.settings != agent.digest() or run.words.startswith("not found"):
                 again = Work(agent=run.agent, task=run.task, tour=run.tour, attempt=run.attempt + 1)
                 made += [] if programs.fault(agent, app.world, app.root)[0] else [again]

@@ -98,7 +98,7 @@ def call(
 
 def _check_agent(app: App, to: str) -> None:
     """Refuse an agent that may not be run now: it has no program, rests, or all is halted."""
-    agent = app.settings.agent(to, app.soul(to))
+    agent = app.agent(to)
     if agent.driver == "manual" or agent.faults:
         why = [*agent.faults, f"{to} answers by hand"][0]
         hint = f"leave it a message: council agent message --to {to}"

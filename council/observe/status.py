@@ -22,7 +22,6 @@ from council.runs.work import FINAL, Run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from council.agents.settings import AgentSettings
     from council.app import App
     from council.runs.kinds import KindRow
 
@@ -180,20 +179,15 @@ def problems(app: App, state: model.State, registry: Any) -> Iterator[Problem]:
         yield problem(name, "overdue", code="no-clock", until=deadline)
 
 
-def settings_of(app: App, ident: str) -> AgentSettings:
-    """Return the complete settings of an agent."""
-    return app.settings.agent(ident, app.soul(ident))
-
-
 def by_hand(app: App, state: model.State, ident: str) -> bool:
     """Return whether a participant is a person, or an agent without a program."""
     one = state.participants.get(ident)
-    return (one is not None and one.person) or settings_of(app, ident).driver == "manual"
+    return (one is not None and one.person) or app.agent(ident).driver == "manual"
 
 
 def hindrance(app: App, registry: Any, ident: str, name: str) -> Problem | None:
     """Return why no run of an agent may be started, {} where one may, None: it answers by hand."""
-    agent, most = settings_of(app, ident), app.settings.max_runs
+    agent, most = app.agent(ident), app.settings.max_runs
     if agent.driver == "manual":
         return None
     if found := starting.hindrance(app, registry, agent):
@@ -207,7 +201,7 @@ def _resting(app: App, registry: Any) -> dict[str, str]:
     """Return the agents that rest now, and until when."""
     from council.agents.registry import rest_of  # late: usually none rests
 
-    rests = {one: rest_of(registry, settings_of(app, one), app.now) for one in registry.failing}
+    rests = {one: rest_of(registry, app.agent(one), app.now) for one in registry.failing}
     return {ident: rest.until for ident, rest in rests.items() if rest}
 
 
@@ -215,7 +209,7 @@ def _cure(app: App, ident: str, code: str) -> str:
     """Return what to do about a failure of an agent's run, "" for none."""
     from council.agents import programs  # late: the table of presets
 
-    return code and (programs.cure(code, settings_of(app, ident)) or f"council explain {code}")
+    return code and (programs.cure(code, app.agent(ident)) or f"council explain {code}")
 
 
 def _rest_cure(app: App, registry: Any, ident: str) -> str:

@@ -139,7 +139,7 @@ def _resting(app: App, row: KindRow, state: Any) -> list[Event]:
     wanted = row.module.work(state, app.now)
     known, events = starting.registry_of(app) if wanted else None, list[Event]()
     for one in wanted:
-        agent = app.settings.agent(one.agent, app.soul(one.agent))
+        agent = app.agent(one.agent)
         way = starting.hindrance(app, known, agent, row.ceiling(app, state))
         if way and way.code in ("resting", "ceiling") and agent.driver != "manual":
             events += row.passed(one, way.code, way.words, app.now)
@@ -158,7 +158,7 @@ def note_ends(app: App, runs: Any) -> None:
         return registry.run_ended(state, run, agent, app.settings.limits, app.now)
 
     for run in [run for run in ended if run.id not in known]:  # each sees how it failed before
-        agent = app.settings.agent(run.agent, app.soul(run.agent))
+        agent = app.agent(run.agent)
         app.registry().change(decide, by="heartbeat", at=app.now, via="run", create=True)
 
 

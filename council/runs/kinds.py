@@ -102,7 +102,7 @@ class KindRow:
         found: datetime | None = self.module.wake(state)
         if found and found <= app.now:  # who works by hand is waited for, not run
             asked = (one.agent for one in self.module.work(state, app.now))
-            is_manual = (a for a in asked if app.settings.agent(a, app.soul(a)).driver == "manual")
+            is_manual = (a for a in asked if app.agent(a).driver == "manual")
             found = self.module.wake(state, frozenset(is_manual))
         return found
 

@@ -103,7 +103,7 @@ def start(app: App, row: KindRow, name: str, state: Any, begin: Begin | None = N
     wanted = [*row.module.work(state, app.now), *row.mended(app, state)]
     registry = registry_of(app) if wanted else None
     for one in wanted:
-        agent = app.settings.agent(one.agent, app.soul(one.agent))
+        agent = app.agent(one.agent)
         if agent.driver == "manual":
             started.woken += [one.agent] if _put_task(app, row, state, one) else []
             continue

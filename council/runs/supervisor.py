@@ -87,7 +87,7 @@ class Supervisor:
         app, row, document = self.app, self.row, self.row.document(self.app, self.name)
         state = document.peek()
         run = state.runs.by_id[self.place.run]
-        agent = app.settings.agent(run.agent, app.soul(run.agent))
+        agent = app.agent(run.agent)
         agent.answer = agent.answer if row.by_command else "stdout"  # as the prompt asks for it
         began = app.now
         left = (times.instant(run.lease) - starting.GRACE - began).total_seconds()

@@ -74,7 +74,7 @@ def plan(
         raise Usage("bad-arm", f"no such arm: {arm[:40]}", f"use {', '.join(ARMS)}")
     of = opening.Opening(topic=path, agents=agents, procedure="deliberation")
     made = State(agents=[*opening.members(app, of)], arms=arms or [*ARMS], seed=seed or 0)
-    for one in [settings.agent(ident, app.soul(ident)) for ident in made.agents]:
+    for one in map(app.agent, made.agents):
         by_hand = "it answers by hand" * (one.driver == "manual")
         if words := programs.fault(one, app.world, app.root)[1] or by_hand:
             raise Refused("not-runnable", f"{one.id} cannot be run: {words}", "use --agents")
