@@ -8,7 +8,7 @@ import sys
 from council.agents.settings import AgentSettings
 from council.kernel.errors import Invalid
 from council.kernel.record import Record
-from council.kernel.words import load, template
+from council.kernel.words import load, table
 
 _DRIVERS = ("openai", "openclaw")
 _MOST_ARGUMENT = 120_000  # bytes; Linux takes one argument of 128 KiB at most
@@ -31,9 +31,7 @@ class Preset(Record, settled=True):
 
 
 def _rows() -> dict[str, Preset]:
-    import tomllib  # late: only runs, init and doctor need the rows
-
-    rows = tomllib.loads(template("agents/presets.toml"))
+    rows = table("agents/presets.toml")
     return {name: Preset.from_json(row) for name, row in rows.items()}
 
 

@@ -10,7 +10,7 @@ from council.kernel import codec
 from council.kernel.errors import Invalid
 from council.kernel.page import decoded
 from council.kernel.record import TYPE_CHECKING, Any, Record
-from council.kernel.words import template
+from council.kernel.words import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,8 +57,9 @@ class Listener:
         self.said, self._rest = Said(), b""
         self._whole: Callable[[str], Said] = _plain if isinstance(reader, str) else reader
         self.is_plain = reader == "text"
-        has_rules = isinstance(reader, str) and not self.is_plain
-        self._rules: list[dict[str, Any]] = _table("readers")[str(reader)] if has_rules else []
+        self._rules = list[dict[str, Any]]()
+        if isinstance(reader, str) and not self.is_plain:
+            self._rules = table("agents/readers.toml")[reader]
 
     def hear(self, data: bytes, *, last: bool = False) -> None:
         """Take what was printed next; the `last` line needs no end."""
@@ -85,12 +86,6 @@ class Listener:
 
 def _plain(text: str) -> Said:
     return Said(text=text, strange=text.strip() if len(text) < WORDS else "")
-
-
-def _table(name: str) -> dict[str, Any]:
-    import tomllib  # late: plain answers need no table
-
-    return tomllib.loads(template(f"agents/{name}.toml"))
 
 
 def _at(event: Any, path: str) -> list[Any]:
@@ -222,7 +217,7 @@ def classified(words: str, status: int = 0, code: str = "") -> str:
     """Return the code of `runs.work` for a failure that a program tells in words."""
     import re  # late: of a failure only
 
-    forms = _table("failures")
+    forms = table("agents/failures.toml")
     if code in forms or code in ("bad-settings", "timed-out"):
         return code
     status = status or status_in(words)

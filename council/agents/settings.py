@@ -178,8 +178,7 @@ def parsed(content: bytes) -> Settings:
     from council.kernel import words  # late: as above
 
     made, unknown, wrong = Settings(), list[str](), list[str]()
-    with open(f"{os.path.dirname(__file__)}/values.toml", "rb") as file:
-        checks = tomllib.load(file)
+    checks = words.table("agents/values.toml")
     try:
         found = tomllib.loads(content.decode("utf-8-sig"))
         made.tables = {name: found.pop(name) for name in OTHERS if name in found}

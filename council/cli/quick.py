@@ -17,9 +17,8 @@ from council.kernel import files, times
 from council.kernel.errors import Invalid, Usage
 from council.kernel.ids import checked_text, is_blank
 from council.kernel.record import Any
-from council.kernel.words import near
+from council.kernel.words import near, template
 
-TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "texts", "commands.txt")
 FIRST = ("--root", "--now", "--json", "--as", "--name")
 HELP = ("--help", "-h")
 _EVERYWHERE = " root clock json"
@@ -83,15 +82,14 @@ class Command:
 def _read() -> tuple[dict[str, str], dict[str, str]]:
     """Return the rows of the table by their names: options (and words), and commands."""
     options, commands, panel = dict[str, str](), dict[str, str](), ""
-    with open(TABLE, encoding="utf-8") as file:
-        for line in file:
-            name, _, rest = line.rstrip("\n").partition(" | ")
-            if line[:2] == "==":
-                panel = f"{line[2:].strip()} | "
-            elif rest and panel and name[0] not in "+?#":
-                commands[name] = panel + rest
-            elif rest and name[0] != "#":
-                options[name] = rest
+    for line in template("texts/commands.txt").split("\n"):
+        name, _, rest = line.partition(" | ")
+        if line[:2] == "==":
+            panel = f"{line[2:].strip()} | "
+        elif rest and panel and name[0] not in "+?#":
+            commands[name] = panel + rest
+        elif rest and name[0] != "#":
+            options[name] = rest
     return options, commands
 
 

@@ -24,6 +24,13 @@ def template(name: str) -> str:
         return file.read()
 
 
+def table(name: str) -> dict[str, Any]:
+    """Return a table of the package, such as `agents/presets.toml`."""
+    import tomllib  # late: quick commands need no parser
+
+    return tomllib.loads(template(name))
+
+
 def load(name: str) -> dict[str, str]:
     """Return the lines `key = words` of a file, up to a line `====`; `#` begins a remark."""
     lines = template(name).partition("\n====\n")[0].split("\n")

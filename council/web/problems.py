@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from http import HTTPStatus
 from typing import Any
@@ -15,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from council.kernel import codec, errors
+from council.kernel import codec, errors, words
 from council.kernel.errors import Refusal
 
 MEDIA_TYPE = "application/problem+json"
@@ -25,8 +24,7 @@ _KINDS = {
 }  # fmt: skip
 _CODES = {"over": 409, "locked": 503, "disk-full": 507}
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
-with open(f"{os.path.dirname(__file__)}/interface.json", encoding="utf-8") as _file:
-    INTERFACE: dict[str, Any] = json.load(_file)
+INTERFACE: dict[str, Any] = json.loads(words.template("web/interface.json"))
 
 
 def of(error: Exception) -> Refusal:
