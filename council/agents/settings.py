@@ -252,8 +252,8 @@ def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:
     """Return the text of a settings file in which a table says `keys`; all else stays.
 
     The table, e.g. `agents.ada`, is made at the end where it is not there. Values are texts,
-    numbers, booleans, lists of these; None removes a key. Invalid: the result would be no TOML,
-    e.g. where a value goes over several lines.
+    numbers, booleans, lists of these. Invalid: the result would be no TOML, e.g. where a value
+    goes over several lines.
     """
     import json  # late: of such values JSON is TOML as well
     import tomllib  # late: only edits need it here
@@ -265,7 +265,7 @@ def with_keys(text: str, table: str, keys: dict[str, Any]) -> str:
     at = names.index(head) + 1
     end = next((i for i in range(at, len(lines)) if lines[i].startswith("[")), len(lines))
     body = [line for line in lines[at:end] if line.partition("=")[0].strip() not in keys]
-    own = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in keys.items() if v is not None]
+    own = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in keys.items()]
     made = "\n".join([*lines[:at], *own, *body, *lines[end:]]).rstrip("\n") + "\n"
     try:
         tomllib.loads(made)

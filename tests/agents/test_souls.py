@@ -25,10 +25,8 @@ def put(root, text: str, ident: str = "ada", encoding: str = "utf-8") -> None:
 def test_what_a_file_says(tmp_path, text, name, role, capabilities, persona, encoding):
     put(tmp_path, text, encoding=encoding)
     made = souls.read(str(tmp_path), "ada")
-    assert (made.name, made.role, made.capabilities, made.persona) == (
-        *(name, role),
-        *(capabilities, persona),
-    )
+    found = (made.name, made.role, made.capabilities, made.persona)
+    assert found == (name, role, capabilities, persona)
     assert not made.faults
 
 
