@@ -107,11 +107,6 @@ def _convene(app: App, given: Given) -> Any:
     return service.convene(app, opening.opening(asked), dry_run=bool(given["dry_run"]))
 
 
-def _show(app: App, given: Given) -> Any:
-    form = given["format"]
-    return named.show(app, given["conversation"], form)[form in ("", "text")]
-
-
 def _sent(send: Callable[..., Any]) -> Tool:
     return lambda app, given: send(app, given.pop("text"), app.person(), given.pop("to"), **given)
 
@@ -132,7 +127,9 @@ TOOLS: dict[str, Tool] = {
     ),
     "convene": _convene,
     "status": lambda app, _: status.status(app),
-    "show": _show,
+    "show": lambda app, given: named.show(app, given["conversation"], given["format"])[
+        given["format"] in ("", "text")
+    ],
     "explain": lambda app, given: explain.explain(app, given["what"]),
     "say": lambda app, given: named.say(
         app, given["conversation"], given["text"], given["to"], app.person(), given["key"]
