@@ -34,9 +34,8 @@ def spoken(text: str, agent: str, members: dict[str, Member]) -> str:
     from council.agents.expressions import pattern, unwrapped, without  # late: of what was run
 
     def label_of(many: dict[str, Member]) -> re.Pattern[str]:
-        names = [
-            re.escape(name) for pair in many.items() for name in (pair[0], pair[1].name) if name
-        ]
+        both = (name for ident, one in many.items() for name in (ident, one.name))
+        names = map(re.escape, filter(None, both))
         return pattern(f"{{=before a label}}(?:{'|'.join(names) or '(?!)'}){{=behind a label}}", "")
 
     text = without("control", unwrapped(text).replace("\r\n", "\n")).strip()
