@@ -381,8 +381,7 @@ class Document(Generic[S]):
         return [f"{self.folder}/{n}" for n in names if n[:4] == "old-" and n.count("-") == 2]
 
     def _rendered(self, state: Any) -> bytes:
-        page: str = self._kind.render(state)
-        return page.encode("utf-8", "replace")
+        return bytes(self._kind.render(state), "utf-8", "replace")
 
     def _close(self, ident: str, is_meant: Callable[[S], bool] | None) -> None:
         self._open()
