@@ -229,6 +229,12 @@ class App:
         """Return the complete settings of an agent."""
         return self.settings.agent(ident, self.soul(ident))
 
+    def agents(self) -> dict[str, AgentSettings]:
+        """Return all agents of the workspace by id."""
+        from council.agents import souls  # late: as above
+
+        return souls.agents(self.root, self.settings)
+
     def conversations(self) -> list[str]:
         """Return the names of the open conversations, also of pages that no command has seen."""
         self.fetch()

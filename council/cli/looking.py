@@ -118,12 +118,11 @@ def _open(app: App) -> Rows:
 
 
 def _agents(app: App) -> Rows:
-    from council.agents import souls  # late: as above
     from council.runs import starting  # late: as above
     from council.setup.agents import shown  # late: as above
 
     protocol = {one.agent_id: key for key, one in starting.registry_of(app).workers.items()}
-    rows = [shown(one) for one in souls.agents(app.root, app.settings).values()]
+    rows = map(shown, app.agents().values())
     return [{**row, "protocolId": protocol.get(row["agentId"], "")} for row in rows]
 
 

@@ -74,9 +74,7 @@ def conversation(app: App, opening: Opening) -> State:
 
 def members(app: App, opening: Opening) -> dict[str, Participant]:
     """Return the participants; who only synthesizes, coordinates or signs is none."""
-    from council.agents import souls  # late: as above
-
-    known, people = souls.agents(app.root, app.settings), opening.people
+    known, people = app.agents(), opening.people
     found: dict[str, Participant] = {}
     for ident in [*(opening.agents or [one for one in known if one not in people]), *people]:
         if ident not in known and ident not in people:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from council.agents import souls
 from council.archive import artifacts
 from council.delegation import ledger, routing
 from council.delegation.ledger import Call, Event, Message, State
@@ -159,7 +158,7 @@ def route(
 ) -> dict[str, Any]:
     """Return which agent an inbound with those facts goes to and why, or what to `check`."""
     rules_, faults = routing.bindings(app.settings.tables.get("bindings", []))
-    agents = {*souls.agents(app.root, app.settings)}
+    agents = {*app.agents()}
     scope = app.settings.tables.get("routing", {}).get("dm_scope", "main")
     if check:
         warnings = routing.check(rules_, agents, scope)
@@ -191,7 +190,7 @@ def _sent(
     app: App, text: str, sender: str, to: str, trace: str, refs: list[str]
 ) -> tuple[dict[str, Any], Call | None]:
     """Return what a message and a call have in common, and the call that the sender works on."""
-    text, known = text.strip(), souls.agents(app.root, app.settings)
+    text, known = text.strip(), app.agents()
     if to not in known:
         raise NotFound("no-agent", f"no agent {to[:64]!r}", f"one of: {', '.join(known)}")
     if not text:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import quote, unquote
 
-from council.agents import souls
 from council.app import App
 from council.archive import artifacts, minutes
 from council.councils import opening, service, views
@@ -72,7 +71,7 @@ def prompt(app: App, params: Any) -> dict[str, Any]:
 def complete(app: App, params: Any) -> dict[str, Any]:
     """Return the values of an argument that begin with what is typed."""
     is_agent, typed = params.argument.name == "agent", params.argument.value
-    known = souls.agents(app.root, app.settings) if is_agent else app.conversations()
+    known = app.agents() if is_agent else app.conversations()
     found = [one for one in known if one.startswith(typed)]
     return {"completion": {"values": found[:MOST], "hasMore": len(found) > MOST}}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from council.agents import programs, souls
+from council.agents import programs
 from council.agents.settings import AgentSettings
 from council.archive import minutes
 from council.councils import service
@@ -85,7 +85,7 @@ def _settings(app: App) -> Iterator[Finding]:
 
 
 def _agents(app: App, probe: bool) -> Iterator[Finding]:
-    known, names = souls.agents(app.root, app.settings), dict[str, str]()
+    known, names = app.agents(), dict[str, str]()
     for ident, agent in known.items():
         code, how = programs.fault(agent, app.world, app.root)
         if not code and agent.api_key_env and agent.api_key_env not in app.world:

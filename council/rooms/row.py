@@ -38,15 +38,14 @@ def view(state: Room) -> dict[str, Any]:
 
 def member(app: App, word: str) -> tuple[str, Member]:
     """Return a member's id and what is known of it, by its id or its account on Discord."""
-    from council.agents import souls  # late: members that speak are known to the room
-    from council.runs import starting  # late: as above
+    from council.runs import starting  # late: members that speak are known to the room
 
     name = " ".join(word.strip(" @").split())[:64]
     known = starting.registry_of(app, True).identities.get(name)
     ident = known.agent_id if known else hearing.same_name(name)
     if not ident:
         raise Invalid("no-name", f"not a name: {word[:40]!r}", "name an agent or a person")
-    if agent := souls.agents(app.root, app.settings).get(ident):
+    if agent := app.agents().get(ident):
         return ident, Member(agent_id=ident, name=agent.name, emoji=agent.emoji)
     # One that is known all the same is an agent of another program.
     return ident, Member(agent_id=ident, name=known.agent_name) if known else Member(name=name)

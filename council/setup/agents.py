@@ -51,7 +51,7 @@ def add(
         if is_new:  # on a full disk files can be removed, not written
             shutil.rmtree(folder, ignore_errors=True)
         raise
-    now = app.settings.agent(ident, souls.read(app.root, ident))
+    now = app.agent(ident)
     code, words = programs.fault(now, app.world, app.root)
     faults += [words] * bool(code)
     done = {"outcome": "added" if is_new else "changed", "byHand": now.driver == "manual"}
@@ -69,7 +69,7 @@ def shown(agent: settings.AgentSettings) -> dict[str, Any]:
 def remove(app: App, agent: str) -> dict[str, Any]:
     """Remove an agent's settings and put its folder aside, in `memory/agents/.removed`."""
     folder, removed = f"{app.root}/{souls.FOLDER}/{agent}", f"{app.root}/{souls.FOLDER}/.removed"
-    if agent not in souls.agents(app.root, app.settings):
+    if agent not in app.agents():
         raise NotFound("no-agent", f"no agent {agent!r}", "council list agents")
     for name in app.conversations():
         if agent in app.conversation(name).peek().participants:

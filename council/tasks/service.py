@@ -38,12 +38,10 @@ def join(
     app: App, who: str, role: str, caps: list[str], max_depth: int | None, group: str, as_: str = ""
 ) -> Result:
     """Give an agent a protocol id by its role (`ROLES`), or change what it can do."""
-    from council.agents import souls  # late: only who joins has to be known
-
     agent, role = (who or as_).casefold(), role or "worker"
     if not agent:
         raise Usage("usage", "which agent joins?", "council agent join ID --caps web_search")
-    if agent not in souls.agents(app.root, app.settings):
+    if agent not in app.agents():
         what = f"there is no agent {agent[:64]!r}"
         raise NotFound("no-agent", what, f"council agent add {agent}")
     fields, at, ident = {"caps": caps, "maxDepth": max_depth or 4}, times.text(app.now), ""

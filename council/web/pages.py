@@ -19,7 +19,7 @@ from markupsafe import Markup
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
-from council.agents import programs, souls
+from council.agents import programs
 from council.app import App
 from council.archive import minutes
 from council.councils import service, views
@@ -108,7 +108,7 @@ def _shown(
         "notice": problems.INTERFACE["notices"].get(at["done"], "Done.") if "done" in at else "",
         "problem": problem, "typed": typed, "workspace": os.path.basename(app.root),
         "events": f"{PREFIX}/events",
-        "known": Faces(souls.agents(app.root, app.settings)),
+        "known": Faces(app.agents()),
         "until": lambda at: _until(at, app.now),
     }  # fmt: skip
     return rendered(request, template, status, common | made(app, at))
@@ -219,7 +219,7 @@ def council(app: App, at: Values) -> Values:
 
 def new(app: App, _: Values) -> Values:
     """Show the form for a new council."""
-    rows = [setup.shown(one) for one in souls.agents(app.root, app.settings).values()]
+    rows = [setup.shown(one) for one in app.agents().values()]
     return {"agents": rows, "taken": app.is_open(service.DEFAULT)}
 
 
@@ -262,7 +262,7 @@ def agents(app: App, _: Values) -> Values:
     for kind in [one for one in app.kinds if one.name == "call"]:
         calls = kind.document(app, kind.names(app)[0]).peek()
         said = sorted([*calls.messages, *calls.calls], key=lambda one: one.at)[::-1]
-    for ident, one in souls.agents(app.root, app.settings).items():
+    for ident, one in app.agents().items():
         mine = [row["name"] for row in made["conversations"] if ident in row["participants"]]
         code, words = programs.fault(one, app.world, app.root)
         faults = [*one.faults, *[words] * bool(code)]
