@@ -44,11 +44,6 @@ def turn_state(mode: str, agents: int, concluded: bool = False) -> str:
     return m.NORMAL if agents == 2 else m.SHUFFLE
 
 
-def may_change(old: str, new: str) -> bool:
-    """Return whether one mode can be changed into the other."""
-    return old in m.FREE and new in m.FREE
-
-
 def rebuilt(previous: list[str], here: list[str]) -> list[str]:
     """Return those who are still here in their order, then the newcomers in theirs."""
     return [o for o in previous if o in here] + [o for o in here if o not in previous]
