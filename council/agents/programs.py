@@ -102,10 +102,9 @@ def which(program: str, path: str, root: str = "/") -> str:
     return ""
 
 
-def found(path: str) -> dict[str, str]:
-    """Return the known programs on a search path: preset to file, in the order of the table."""
-    places = {name: which(row.argv[0], path) for name, row in presets().items()}
-    return {name: place for name, place in places.items() if place}
+def found(path: str) -> list[str]:
+    """Return the presets of known programs on a search path, in the order of the table."""
+    return [name for name, row in presets().items() if which(row.argv[0], path)]
 
 
 def fault(agent: AgentSettings, environ: dict[str, str], root: str) -> tuple[str, str]:

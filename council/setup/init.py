@@ -52,7 +52,7 @@ def init(root: str, agents: list[str], lang: str, env: Mapping[str, str]) -> dic
         raise Invalid("not-a-directory", f"{root} is not a directory", "council init DIR")
     if not os.path.exists(f"{root}/memory/shared/.council/format"):
         refuse_earlier(f"{root}/memory/shared/.council")
-    rows, programs = presets.presets(), list(presets.found(env.get("PATH") or os.defpath))
+    rows, programs = presets.presets(), presets.found(env.get("PATH") or os.defpath)
     # A program of two letters may be another one; one that has to be given a model is no agent yet.
     runs = [one for one in programs if rows[one].model != ["{model}"]]
     usable = [one for one in names or runs if one in runs and (names or len(one) > 2)]

@@ -84,7 +84,7 @@ def test_known_programs_are_found_and_faults_are_named(bench):
     bench.program("true", "claude")
     folder = f"{bench.root}/bin"
     os.chmod(f"{folder}/claude", 0o644)
-    assert programs.found(folder) == {"codex": f"{folder}/codex"}
+    assert programs.found(folder) == ["codex"]
     for preset, code in (("codex", ""), ("claude", "missing-program"), ("odd", "bad-settings")):
         agent = AgentSettings(id="ada", driver="command", preset=preset)
         assert programs.fault(agent, {"PATH": folder}, str(bench.root))[0] == code
