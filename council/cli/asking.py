@@ -19,10 +19,8 @@ from council.app import App
 from council.archive import minutes
 from council.cli.printing import COLUMNS, Said, columns, err, one_line, text, wrapped
 from council.cli.quick import Given
-from council.cli.verbs import opening
 from council.cli.workspace import extra
-from council.councils import opening as openings
-from council.councils import rules, service, sight, views
+from council.councils import opening, rules, service, sight, views
 from council.councils.model import RESOLVE, Entry, State, fields
 from council.councils.row import CONVERSATIONS
 from council.kernel import ids, times, words
@@ -55,7 +53,7 @@ def ask(app: App, given: Given) -> Said:
         name = app.find(given.name or given.topic)
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         return _watched(app, given, name, service.steer(app, name, "resume"))
-    asked = opening(given)
+    asked = opening.opening(given.__dict__)
     named = ids.slug(asked.topic, 40) or f"question-{ids.digest(asked.topic)[:6]}"
     if not asked.name and app.is_open(service.DEFAULT):
         asked.name = named
@@ -140,7 +138,7 @@ def end_runs(app: App, documents: list[Document[Any]]) -> None:
 
 def _refuse_in_vain(app: App, asked: service.Opening) -> None:
     """Refuse a council of which fewer than two could ever answer."""
-    found, faults = openings.members(app, asked), []
+    found, faults = opening.members(app, asked), []
     for ident in [ident for ident, one in found.items() if not one.person]:
         code, words = programs.fault(app.agent(ident), app.world, app.root)
         faults += [f"{ident}: {words}"] if code else []
@@ -298,7 +296,7 @@ def _words(state: Any) -> dict[str, str]:
 
 def trial(app: App, given: Given) -> Said:
     """Measure whether a council decides better than its members alone."""
-    usd = openings.opening({**given.__dict__, "topic": given.path}).config["max_usd"]
+    usd = opening.opening({**given.__dict__, "topic": given.path}).config["max_usd"]
     name, parts = given.path, (given.agents, given.arms, given.limit, given.seed)
     new = None if TRIALS.knows(app, name) else trials.plan(app, name, *parts)
     name = new.name if new else name

@@ -14,16 +14,11 @@ from council.kernel.record import Any
 _LATE, _TIMED_OUT = 4, 7
 
 
-def opening(given: Given) -> service.Opening:
-    """Return what the options of `convene` and `ask` say of a new conversation."""
-    from council.councils import opening as openings  # late: most verbs open nothing
-
-    return openings.opening({**given.__dict__, "brief": given.brief_file or given.brief})
-
-
 def convene(app: App, given: Given) -> Said:
     """Open a conversation and wake its first speakers."""
-    made = service.convene(app, opening(given), dry_run=given.dry_run)
+    from council.councils import opening  # late: most verbs open nothing
+
+    made = service.convene(app, opening.opening(given.__dict__), dry_run=given.dry_run)
     more = {"options": given.options}
     return Said(data=made, more=more, notes=made["warnings"] + _to_wake(app, [made]))
 

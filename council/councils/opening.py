@@ -55,8 +55,8 @@ def opening(given: dict[str, Any]) -> Opening:
         "timeout": int(times.duration(time).total_seconds()) if time else None,
         "blind": True if given.get("sealed") else False if given.get("open_") else None,
     }
-    own = {"topic": topic, "brief": given.get("brief", "").strip(), "config": config}
-    return Opening(**{**stated, **own})
+    brief = given.get("brief_file") or given.get("brief", "")
+    return Opening(**{**stated, "topic": topic, "brief": brief.strip(), "config": config})
 
 
 def conversation(app: App, opening: Opening) -> State:
