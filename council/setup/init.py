@@ -97,9 +97,8 @@ def add_folder(root: str, ident: str, made: list[str]) -> None:
     first = int(digest(ident)[:2], 16) % len(_EMOJI)  # the same for one id, if it is free
     order = _FAMILY.get(ident, "") + _EMOJI[first:] + _EMOJI[:first]
     emoji = next((one for one in order if one not in taken), order[0])
-    soul = words.fill(
-        words.template(f"{FILES}/SOUL.md"), {"name": ident.capitalize(), "emoji": emoji}
-    )
+    facts = {"name": ident.capitalize(), "emoji": emoji}
+    soul = words.fill(words.template(f"{FILES}/SOUL.md"), facts)
     _write(root, f"{folder}/SOUL.md", soul, made)
     _write(root, f"{folder}/policy.json", words.template(f"{FILES}/policy.json"), made)
 
