@@ -9,7 +9,6 @@ from council.kernel import words
 from council.kernel.errors import NotFound, Refusal
 from council.kernel.record import TYPE_CHECKING, Any
 from council.observe import status
-from council.observe.status import problem
 from council.runs import starting
 
 if TYPE_CHECKING:
@@ -62,9 +61,9 @@ def explained(app: App, name: str, state: model.State) -> Made:
     """Return the explanation of a conversation from its state."""
     way = list(status.problems(app, state, starting.registry_of(app)))
     if state.paused_at:
-        way.append(problem(name, "paused", at=state.paused_at))
+        way.append(status.problem(name, "paused", at=state.paused_at))
     if state.timeout_at and not state.ended_at and not app.clocks():
-        way.append(problem(name, "clock.none", code="no-clock"))
+        way.append(status.problem(name, "clock.none", code="no-clock"))
     now, until, runs = state.round(), state.timeout_at, state.runs.by_id.values()
     waits = {}
     for one in rules.asked(state):
@@ -109,7 +108,7 @@ def word(which: str) -> Made | None:
     meaning, _, fix = glossary.get(key, failed).partition(" | ")
     if not (key or fix):
         return None
-    way, name = [problem("", "refused", what="", fix=fix)] if fix else [], key or which
+    way, name = [status.problem("", "refused", what="", fix=fix)] if fix else [], key or which
     return _made("word" if key else "code", name, name, next=[meaning], hindrances=way)
 
 
