@@ -35,7 +35,8 @@ ASKED = [
     {"id": f"q{n}", "question": f"What is the sum of {n} and 1?", "answer": n + 1}
     for n in (1, 2, 3)
 ]
-POINTS = [[n, n + 7, n + 14] for n in range(1, 11)]  # revisions after which everything is killed
+# Revisions after which everything is killed: twice, since a run that is lost thrice is given up.
+POINTS = [[n, n + 11] for n in range(1, 16)]
 TRIAL = ["trial", "sums.jsonl", "--arms", "alone,vote,deliberation"]
 
 
